@@ -56,9 +56,9 @@ export function findErrorProblems(
     };
     if (!sections.has(code)) add(`"${code}" has no section in ${documentPath}.`);
     if (!/^[a-z]+(?:_[a-z]+)*$/.test(code)) add(`"${code}" is not lower_snake_case.`);
-    const isMade = sources.some(({ text }) => new RegExp(`\\b[dD]ulyError\\(\\s*'${code}'`).test(text));
-    if (!isMade && !Object.hasOwn(elsewhere, code)) add(`"${code}" is registered, but nothing makes it.`);
-    if (isMade && Object.hasOwn(elsewhere, code)) add(`"${code}" is no exception any more: it is made.`);
+    const isCreated = sources.some(({ text }) => new RegExp(`\\b[dD]ulyError\\(\\s*'${code}'`).test(text));
+    if (!isCreated && !Object.hasOwn(elsewhere, code)) add(`"${code}" is registered, but nothing makes it.`);
+    if (isCreated && Object.hasOwn(elsewhere, code)) add(`"${code}" is no exception any more: it is made.`);
   }
   return [...problems, ...findBareErrors(sources)];
 }

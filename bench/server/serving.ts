@@ -11,7 +11,7 @@ const duly = new Duly({ store: process.argv[2] as string, logger: false });
 const task = duly.task({ name: 'bench', run: () => {} });
 const server = createServer({ duly, rateLimit: false });
 const listening = await listen(server, { port: 0 });
-const { key } = await server.keys.make({ scope: 'admin', by: 'bench' });
+const { key } = await server.keys.create({ scope: 'admin', by: 'bench' });
 
 // What Node's own server costs that reads a body and answers as many bytes, and does nothing: no server in front of now() can be faster.
 const answer = JSON.stringify({ id: 'x'.repeat(1_000) });
@@ -19,7 +19,7 @@ const floor = await bareServer(() => answer);
 // The least that a server can do that makes a job and shows it: no key, no check of what was sent, nothing but one route.
 const bare = await bareServer(async ({ input }) => {
   const handle = await task.now(input as { n: number });
-  return JSON.stringify(toJobJson(await handle.made()));
+  return JSON.stringify(toJobJson(await handle.created()));
 });
 
 type Answer = (body: { input: unknown }) => string | Promise<string>;

@@ -7,7 +7,7 @@ import { Duly } from 'duly';
 import { createTestDuly, type TestDuly } from 'duly/testing';
 import { type Analytics, defineAnalyticsReport, kinds } from './analytics-report.ts';
 
-function makeFolder(t: TestContext): string {
+function createFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'duly-example-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -16,7 +16,7 @@ function makeFolder(t: TestContext): string {
 /** A report on virtual time: each count takes a minute. */
 function makeReport(context: TestContext, given: Partial<Analytics> = {}) {
   const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });
-  const folder = makeFolder(context);
+  const folder = createFolder(context);
   const mails: string[] = [];
   const count = async () => {
     await t.clock.sleep(60_000);
@@ -110,8 +110,8 @@ test('a mail server that is away is tried again, and one that has taken the mail
 });
 
 test('five processes declare it: the store has one schedule, and each day one run', async (context) => {
-  const folder = makeFolder(context);
-  const store = `sqlite:${join(makeFolder(context), 'duly.db')}`;
+  const folder = createFolder(context);
+  const store = `sqlite:${join(createFolder(context), 'duly.db')}`;
   const mails: string[] = [];
   const five = Array.from({ length: 5 }, () => new Duly({ store, app: 'shop' }));
   context.after(() => Promise.all(five.map((one) => one.stop())));

@@ -50,17 +50,17 @@ export function defineTenantReports(duly: Duly, tenants: Tenants) {
     every: { cron: '0 1 * * *', timezone: 'UTC', missed: 'all', catchUpWindow: '3 days' },
     run: async ({ slot, job, progress }) => {
       const day = slot?.date ?? job.dueAt.toISOString().slice(0, 10);
-      let made = 0;
+      let created = 0;
       for await (const page of tenants.pages()) {
         // All of a part or none; the key of a child makes it one, also when this handler is repeated after a crash.
         await report.nowMany(
           page.map((tenant) => ({ tenant, day })),
           ({ tenant }) => ({ key: tenant, tenant }),
         );
-        made += page.length;
-        await progress(0, `${made} reports promised`);
+        created += page.length;
+        await progress(0, `${created} reports promised`);
       }
-      return { made };
+      return { created };
     },
   });
 

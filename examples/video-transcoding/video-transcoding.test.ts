@@ -6,11 +6,11 @@ import { defineTranscoding, serveVideoApp, sizes, type Told } from './video-tran
 
 test('progress moves over all sizes, and a size that is done is not made again after a crash', async () => {
   const t = createTestDuly();
-  const made: string[] = [];
+  const created: string[] = [];
   const video = defineTranscoding(t, async (file, size, { tell }) => {
     await tell(0.5);
     await t.clock.sleep(600_000);
-    made.push(size);
+    created.push(size);
     return `${file}-${size}`;
   });
   const job = await video.now({ file: 'a' });
@@ -22,7 +22,7 @@ test('progress moves over all sizes, and a size that is done is not made again a
   const { status, losses, result } = await job.get();
   assert.deepEqual([status, losses], ['COMPLETED', 1]);
   assert.deepEqual(result, { '360p': 'a-360p', '720p': 'a-720p', '1080p': 'a-1080p', '4K': 'a-4K' });
-  assert.equal(made.filter((size) => size === '360p').length, 1);
+  assert.equal(created.filter((size) => size === '360p').length, 1);
   await t.stop();
 });
 

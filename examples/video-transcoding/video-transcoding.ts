@@ -28,7 +28,7 @@ export function defineTranscoding(duly: Duly, transcode: Transcode) {
     retry: { attempts: 3, backoff: 'exponential' },
     timeout: '2h',
     run: async ({ input: { file }, signal, progress, once }) => {
-      const made: Record<string, string> = {};
+      const created: Record<string, string> = {};
       for (const [done, size] of sizes.entries()) {
         const tell = (part: number): Promise<void> =>
           progress(((done + part) / sizes.length) * 100, `Transcoding ${size}`, {
@@ -36,9 +36,9 @@ export function defineTranscoding(duly: Duly, transcode: Transcode) {
             of: sizes.length,
           });
         await tell(0);
-        made[size] = await once(size, () => transcode(file, size, { signal, tell }));
+        created[size] = await once(size, () => transcode(file, size, { signal, tell }));
       }
-      return made;
+      return created;
     },
   });
 }
@@ -68,7 +68,7 @@ export async function serveVideoApp(duly: Duly, onDone: (told: Told) => void): P
     authorize: (request) =>
       request.headers.has('authorization') ? null : { actor: 'visitor', scope: 'read', tenant: null },
   });
-  const { key } = await server.keys.make({ scope: 'admin', by: 'video app' });
+  const { key } = await server.keys.create({ scope: 'admin', by: 'video app' });
   const client = createClient({
     url: 'http://localhost/duly',
     key,

@@ -35,7 +35,7 @@ duly.task({ name: 'send_mail', run: () => null });
 await duly.start();
 const server = createServer({ duly });
 const listening = await listen(server, { port: 0 });
-const { key } = await server.keys.make({ scope: 'admin', tenant: null, by: 'first-page' });
+const { key } = await server.keys.create({ scope: 'admin', tenant: null, by: 'first-page' });
 const browser = await chromium.launch({ executablePath: chromiumProgram(), args: ['--no-sandbox'] });
 
 /** What must be seen for a page to be usable, and what comes a moment later. */

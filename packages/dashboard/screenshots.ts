@@ -91,7 +91,7 @@ let tells = 0;
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const server = createServer({ duly, allowTargets: ['127.0.0.1/32'] });
 const listening = await listen(server, { port: 0 });
-const { key } = await server.keys.make({
+const { key } = await server.keys.create({
   scope: 'admin',
   tenant: null,
   note: 'screenshots',

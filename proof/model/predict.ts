@@ -546,7 +546,7 @@ function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['
   model.begin(told);
   model.hearOutcome();
   for (const job of event.jobs) {
-    model.make({
+    model.createRun({
       slotAt: job.slot?.slotAt ?? null,
       dueAt: told.now,
       origin: 'backfill',

@@ -444,7 +444,7 @@ class Play {
       (result) => {
         const at = world.storeAt();
         // A trigger that was merged or skipped made nothing.
-        const isMade = what === 'trigger' && (result as TriggerResult).result === 'made';
+        const isMade = what === 'trigger' && (result as TriggerResult).result === 'created';
         if (isMade) subject = (result as TriggerResult).job?.id ?? subject;
         if (isMade && subject !== null) this.#jobs.push(subject);
         if (what !== 'make') {

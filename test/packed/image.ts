@@ -40,7 +40,8 @@ export function finalCommands(): string[] {
 
 /** Runs these as if the folder were the root of the file system. Its users are not those of the image, so nothing is given to them. */
 export function runUnder(folder: string, commands: string[], env: NodeJS.ProcessEnv): void {
-  for (const made of ['opt', 'app', 'usr/local/bin']) mkdirSync(join(folder, made), { recursive: true });
+  for (const created of ['opt', 'app', 'usr/local/bin'])
+    mkdirSync(join(folder, created), { recursive: true });
   for (const command of commands) {
     if (command.startsWith('chown ')) continue;
     const placed = command.replace(/(?<=^|[\s=])\/(?=[a-z])/g, `${folder}/`);

@@ -260,11 +260,11 @@ test('what the image holds runs as the compose file says, given nothing but the 
     'Content-Type': 'application/json',
   };
   const body = JSON.stringify({ type: 'hello', input: 'Ada' });
-  const made = (await (await fetch(`${origin}/api/jobs`, { method: 'POST', headers, body })).json()) as {
+  const created = (await (await fetch(`${origin}/api/jobs`, { method: 'POST', headers, body })).json()) as {
     id: string;
   };
-  for await (const line of worker.lines) if (line.includes(`${made.id}  hello completed`)) break;
-  const job = (await (await fetch(`${origin}/api/jobs/${made.id}`, { headers })).json()) as {
+  for await (const line of worker.lines) if (line.includes(`${created.id}  hello completed`)) break;
+  const job = (await (await fetch(`${origin}/api/jobs/${created.id}`, { headers })).json()) as {
     result: string;
   };
   assert.equal(job.result, 'Hello Ada');

@@ -45,14 +45,14 @@ export function startWire(): Wire | null {
     process.off('exit', stop);
   };
   process.on('exit', stop);
-  const isMade =
+  const isCreated =
     run('ip', 'link', 'add', host, 'type', 'veth', 'peer', 'name', inside, 'netns', name) &&
     run('ip', 'addr', 'add', `${hostAddress}/30`, 'dev', host) &&
     run('ip', 'link', 'set', host, 'up') &&
     run('ip', '-n', name, 'addr', 'add', `${insideAddress}/30`, 'dev', inside) &&
     run('ip', '-n', name, 'link', 'set', inside, 'up') &&
     run('ip', '-n', name, 'link', 'set', 'lo', 'up');
-  if (!isMade) {
+  if (!isCreated) {
     stop();
     return null;
   }

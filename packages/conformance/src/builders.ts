@@ -24,12 +24,12 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-let made = 0;
+let created = 0;
 
 /** An id that no other call of this process gave, in order of making. */
 export function freshId(prefix = 'job'): string {
-  made += 1;
-  return `${prefix}_${String(made).padStart(26, '0')}`;
+  created += 1;
+  return `${prefix}_${String(created).padStart(26, '0')}`;
 }
 
 /** A policy as `task()` would resolve it, with room for what a test cares about. */

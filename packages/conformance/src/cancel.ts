@@ -6,11 +6,11 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createFailed,
+  createRunning,
   finish,
   heartbeat,
-  make,
-  makeFailed,
-  makeRunning,
   only,
   read,
   reap,
@@ -23,11 +23,11 @@ import type { DefineTest } from './suite.ts';
 /** What `cancel` promises. */
 export function cancelTests(test: DefineTest): void {
   test('a waiting job is CANCELLED at once and never runs', async ({ engine }) => {
-    const retrying = await makeRunning(engine);
+    const retrying = await createRunning(engine);
     await finish(engine, retrying, 'RETRYING', { due: { at: t0 + minute } });
-    const { id: pending } = await make(engine);
-    const { id: scheduled } = await make(engine, { due: { at: t0 + minute } });
-    const { id: blocked } = await make(engine, { gates: [{ kind: 'parent', ref: scheduled }] });
+    const { id: pending } = await create(engine);
+    const { id: scheduled } = await create(engine, { due: { at: t0 + minute } });
+    const { id: blocked } = await create(engine, { gates: [{ kind: 'parent', ref: scheduled }] });
     for (const id of [blocked, retrying.id, pending, scheduled]) {
       const item = await cancel(engine, { id }, t0 + 5);
       assert.deepEqual([item.id, item.result, item.status], [id, 'changed', 'CANCELLED']);
@@ -41,7 +41,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('a running job is asked, and may still decide how it ends', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const item = await cancel(engine, { id: lease.id }, t0 + 5);
     assert.deepEqual([item.id, item.result, item.status], [lease.id, 'asked', 'RUNNING']);
     const job = await read(engine, lease.id);
@@ -50,7 +50,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('asking again changes nothing: the first instant stands', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await cancel(engine, { id: lease.id }, t0 + 5);
     const again = await cancel(engine, { id: lease.id }, t0 + 6);
     assert.ok(['asked', 'unchanged'].includes(again.result), again.result);
@@ -58,7 +58,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('a running job that is terminated is CANCELLED at once and its fence is dead', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const item = await cancel(engine, { id: lease.id }, t0 + 5, 'terminate');
     assert.deepEqual([item.result, item.status], ['changed', 'CANCELLED']);
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + 6), 'lost');
@@ -73,7 +73,7 @@ export function cancelTests(test: DefineTest): void {
     engine,
   }) => {
     const error = { name: 'Error', message: 'It had to stop.' };
-    const first = await makeRunning(engine);
+    const first = await createRunning(engine);
     await cancel(engine, { id: first.id }, t0 + 1);
     await finish(engine, first, 'CANCELLED', { error }, t0 + 2);
     await retry(engine, first.id, t0 + 3);
@@ -93,7 +93,7 @@ export function cancelTests(test: DefineTest): void {
 
   test('an attempt that is cancelled is not told the error of the one before it', async ({ engine }) => {
     for (const mode of ['ask', 'terminate'] as const) {
-      const first = await makeRunning(engine);
+      const first = await createRunning(engine);
       await finish(engine, first, 'RETRYING', { due: { inMs: 0 } }, t0 + 1);
       const second = await claimOne(engine, {}, t0 + 2);
       await cancel(engine, { id: first.id }, t0 + 3, mode);
@@ -111,7 +111,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('a job that was asked can still be terminated', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await cancel(engine, { id: lease.id });
     assert.equal((await cancel(engine, { id: lease.id }, t0 + 1, 'terminate')).result, 'changed');
     assert.equal(await statusOf(engine, lease.id), 'CANCELLED');
@@ -120,11 +120,11 @@ export function cancelTests(test: DefineTest): void {
   test('a cancelled job is unchanged, a job that ended otherwise is refused, an unknown one is missing', async ({
     engine,
   }) => {
-    const { id: cancelled } = await make(engine);
+    const { id: cancelled } = await create(engine);
     await cancel(engine, { id: cancelled });
-    const completed = await makeRunning(engine);
+    const completed = await createRunning(engine);
     await finish(engine, completed, 'COMPLETED');
-    const failed = await makeFailed(engine);
+    const failed = await createFailed(engine);
     for (const mode of ['ask', 'terminate'] as const) {
       assert.deepEqual((await cancel(engine, { id: cancelled }, t0 + 9, mode)).result, 'unchanged');
       const refused = await cancel(engine, { id: completed.id }, t0 + 9, mode);
@@ -139,8 +139,8 @@ export function cancelTests(test: DefineTest): void {
   test('targets are answered in order, and one that is missing does not stop the others', async ({
     engine,
   }) => {
-    const { id: a } = await make(engine);
-    const { id: b } = await make(engine);
+    const { id: a } = await create(engine);
+    const { id: b } = await create(engine);
     const reply = await engine.cancel({
       now: t0,
       groups: [
@@ -156,8 +156,8 @@ export function cancelTests(test: DefineTest): void {
 
   test('a job is cancelled by its dedupe key, per type and tenant', async ({ engine }) => {
     const spec = { dedupe: dedupe('order-1'), due: { at: t0 + hour } };
-    const { id } = await make(engine, spec);
-    const { id: other } = await make(engine, { ...spec, tenant: 'acme' });
+    const { id } = await create(engine, spec);
+    const { id: other } = await create(engine, { ...spec, tenant: 'acme' });
     const item = await cancel(engine, { type: 'work', tenant: null, key: 'order-1' });
     assert.deepEqual([item.id, item.result], [id, 'changed']);
     assert.equal(await statusOf(engine, other), 'SCHEDULED');
@@ -168,7 +168,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('a cancel leaves an audit row with who, why, before and after', async ({ engine }) => {
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     await cancel(engine, { id }, t0 + 5);
     const row = only(await auditOf(engine, `job:${id}`));
     assert.deepEqual(
@@ -180,7 +180,7 @@ export function cancelTests(test: DefineTest): void {
   });
 
   test('what was not done leaves no audit row', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED');
     await cancel(engine, { id: lease.id });
     await cancel(engine, { id: 'job_nowhere' });

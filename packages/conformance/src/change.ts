@@ -4,11 +4,11 @@ import { hour, jobSpec, settlement, t0 } from './builders.ts';
 import {
   auditOf,
   claim,
+  create,
+  createAll,
+  createFailed,
+  createRunning,
   finish,
-  make,
-  makeAll,
-  makeFailed,
-  makeRunning,
   only,
   read,
   settle,
@@ -31,11 +31,11 @@ const change = (engine: Engine, fields: Partial<ChangeInput> & Pick<ChangeInput,
 /** What `change` promises. */
 export function changeTests(test: DefineTest): void {
   test('all jobs that match are cancelled, running ones asked, and no others', async ({ engine }) => {
-    const { id: other } = await make(engine, { type: 'other' });
-    const running = await makeRunning(engine, { tenant: 'acme' });
-    const { id: pending } = await make(engine, { tenant: 'acme' });
-    const { id: scheduled } = await make(engine, { tenant: 'acme', due: { at: t0 + hour } });
-    const { id: stranger } = await make(engine, { tenant: 'globex' });
+    const { id: other } = await create(engine, { type: 'other' });
+    const running = await createRunning(engine, { tenant: 'acme' });
+    const { id: pending } = await create(engine, { tenant: 'acme' });
+    const { id: scheduled } = await create(engine, { tenant: 'acme', due: { at: t0 + hour } });
+    const { id: stranger } = await create(engine, { tenant: 'globex' });
     const reply = await change(engine, { action: 'cancel', filter: { tenant: 'acme' } });
     assert.deepEqual([reply.changed, reply.refused, reply.nextCursor], [3, 0, null]);
     assert.deepEqual([...reply.ids].sort(), [running.id, pending, scheduled].sort());
@@ -47,7 +47,7 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('terminate ends running jobs at once', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const reply = await change(engine, { action: 'terminate', filter: { status: ['RUNNING'] } });
     assert.equal(reply.changed, 1);
     assert.equal(await statusOf(engine, lease.id), 'CANCELLED');
@@ -55,16 +55,16 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('all dead letters are retried', async ({ engine }) => {
-    const first = await makeFailed(engine);
-    const second = await makeFailed(engine);
+    const first = await createFailed(engine);
+    const second = await createFailed(engine);
     const reply = await change(engine, { action: 'retry', filter: { dead: true } });
     assert.equal(reply.changed, 2);
     assert.deepEqual((await claim(engine)).map(({ id }) => id).sort(), [first.id, second.id].sort());
   });
 
   test('a discarded dead letter is a dead letter no more, and others are refused', async ({ engine }) => {
-    const dead = await makeFailed(engine);
-    const { id: alive } = await make(engine);
+    const dead = await createFailed(engine);
+    const { id: alive } = await create(engine);
     const reply = await change(engine, { action: 'discard', filter: { ids: [dead.id, alive] } });
     assert.deepEqual([reply.changed, reply.refused, reply.ids], [1, 1, [dead.id]]);
     const { jobs } = await engine.list({ now: t0, filter: { dead: true }, cursor: null, limit: 10 });
@@ -73,10 +73,10 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('a deleted job is gone, waiting or ended', async ({ engine }) => {
-    const done = await makeRunning(engine);
+    const done = await createRunning(engine);
     await finish(engine, done, 'COMPLETED');
-    const dead = await makeFailed(engine);
-    const { id: waiting } = await make(engine);
+    const dead = await createFailed(engine);
+    const { id: waiting } = await create(engine);
     const ids = [done.id, dead.id, waiting];
     const reply = await change(engine, { action: 'delete', filter: { ids } });
     assert.equal(reply.changed, 3);
@@ -86,14 +86,14 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('a running job is either refused or deleted with its fence dead', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const reply = await change(engine, { action: 'delete', filter: { ids: [lease.id] } });
     const outcome = await settle(engine, settlement(lease, 'COMPLETED'));
     assert.deepEqual([reply.changed, outcome], reply.changed === 1 ? [1, 'lost'] : [0, 'done']);
   });
 
   test('what the status does not allow is counted as refused and stays as it is', async ({ engine }) => {
-    const done = await makeRunning(engine);
+    const done = await createRunning(engine);
     await finish(engine, done, 'COMPLETED');
     const before = await read(engine, done.id);
     for (const action of ['cancel', 'terminate', 'retry', 'discard'] as const) {
@@ -104,8 +104,8 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('a dry run counts and changes nothing', async ({ engine }) => {
-    const { id } = await make(engine);
-    const dead = await makeFailed(engine, { type: 'other' });
+    const { id } = await create(engine);
+    const dead = await createFailed(engine, { type: 'other' });
     const before = await engine.get({ now: t0, ids: [id, dead.id] });
     const cancelled = await change(engine, { action: 'cancel', dryRun: true });
     assert.deepEqual([cancelled.changed, cancelled.refused], [1, 1]);
@@ -121,15 +121,15 @@ export function changeTests(test: DefineTest): void {
     test(`pages of ${action} visit every matching job once`, async ({ engine }) => {
       const ids: string[] = [];
       if (action === 'retry') {
-        for (let n = 0; n < 7; n += 1) ids.push((await makeFailed(engine)).id);
+        for (let n = 0; n < 7; n += 1) ids.push((await createFailed(engine)).id);
       } else {
-        const made = await makeAll(
+        const created = await createAll(
           engine,
           Array.from({ length: 7 }, () => jobSpec()),
         );
-        ids.push(...made.map(({ id }) => id));
+        ids.push(...created.map(({ id }) => id));
       }
-      await make(engine, { type: 'other' });
+      await create(engine, { type: 'other' });
       const seen: string[] = [];
       let cursor: string | null = null;
       let pages = 0;
@@ -146,7 +146,7 @@ export function changeTests(test: DefineTest): void {
   }
 
   test('a dry run pages through everything that matches', async ({ engine }) => {
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 5 }, () => jobSpec()),
     );
@@ -161,8 +161,8 @@ export function changeTests(test: DefineTest): void {
   });
 
   test('every job that changed has an audit row of its own', async ({ engine }) => {
-    const jobs = await makeAll(engine, [jobSpec(), jobSpec()]);
-    const dead = await makeFailed(engine, { type: 'other' });
+    const jobs = await createAll(engine, [jobSpec(), jobSpec()]);
+    const dead = await createFailed(engine, { type: 'other' });
     await change(engine, { action: 'cancel', filter: { type: ['work'] } });
     for (const { id } of jobs) {
       const row = only(await auditOf(engine, `job:${id}`));
@@ -170,7 +170,7 @@ export function changeTests(test: DefineTest): void {
     }
     await change(engine, { action: 'discard', filter: { dead: true } });
     assert.equal(only(await auditOf(engine, `job:${dead.id}`)).action, 'discard');
-    const { id: gone } = await make(engine);
+    const { id: gone } = await create(engine);
     await change(engine, { action: 'delete', filter: { ids: [gone] } });
     const row = only(await auditOf(engine, `job:${gone}`));
     assert.deepEqual([row.action, row.after], ['delete', null], 'the row outlives the job');

@@ -4,13 +4,13 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createAll,
+  createRunning,
   feedAfter,
   feedPosition,
   finish,
   itemAt,
-  make,
-  makeAll,
-  makeRunning,
   only,
   reap,
   reschedule,
@@ -25,16 +25,16 @@ export function changeFeedTests(test: DefineTest): void {
   }) => {
     const reply = await engine.changes({ now: t0, after: null, limit: 10 });
     assert.deepEqual([reply.changes, reply.gap], [[], false]);
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     const change = only(await feedAfter(engine, reply.position));
     assert.equal(change.id, id);
   });
 
   test('asking from now on skips what was before', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     const position = await feedPosition(engine);
     assert.deepEqual(await feedAfter(engine, position), []);
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     assert.equal(only(await feedAfter(engine, position)).id, id);
   });
 
@@ -42,7 +42,7 @@ export function changeFeedTests(test: DefineTest): void {
     for (const count of [1, 2]) {
       const start = await feedPosition(engine);
       const dueAt = t0 + count * minute;
-      await makeAll(
+      await createAll(
         engine,
         Array.from({ length: count }, () => jobSpec({ due: { at: dueAt } })),
       );
@@ -64,7 +64,7 @@ export function changeFeedTests(test: DefineTest): void {
 
   test('every step of a job is in the feed, in order, with its status', async ({ engine }) => {
     const start = await feedPosition(engine);
-    const { id } = await make(engine, { type: 'wörk', due: { at: t0 + minute } }, t0);
+    const { id } = await create(engine, { type: 'wörk', due: { at: t0 + minute } }, t0);
     await reap(engine, t0 + minute);
     const tasks = [{ type: 'wörk', version: 1, limit: 1 }];
     await finish(engine, await claimOne(engine, { tasks }, t0 + minute), 'RETRYING', {}, t0 + 2 * minute);
@@ -105,7 +105,7 @@ export function changeFeedTests(test: DefineTest): void {
   test('log lines are in the feed without their text, after the progress that came with them', async ({
     engine,
   }) => {
-    const { id, fence } = await makeRunning(engine);
+    const { id, fence } = await createRunning(engine);
     const start = await feedPosition(engine);
     const line = (n: number) => ({ line: n, at: t0, level: 'info' as const, message: `line ${n}` });
     const progress = { percent: 10, message: null, step: null, of: null };
@@ -133,7 +133,7 @@ export function changeFeedTests(test: DefineTest): void {
 
   test('opened gates, expiry, moves and changed holders are in the feed', async ({ engine }) => {
     const start = await feedPosition(engine);
-    const [holder, waiting] = await makeAll(engine, [
+    const [holder, waiting] = await createAll(engine, [
       jobSpec({ serial: 's' }),
       jobSpec({ serial: 's', startDeadlineMs: hour }),
     ]);
@@ -141,10 +141,10 @@ export function changeFeedTests(test: DefineTest): void {
     await cancel(engine, { id: holder.id });
     await reap(engine, t0 + 2 * hour);
     const key = dedupe('k', { mode: 'replace' });
-    const { id: moved } = await make(engine, { dedupe: key, due: { at: t0 + day } });
+    const { id: moved } = await create(engine, { dedupe: key, due: { at: t0 + day } });
     const before = (await feedAfter(engine, start)).length;
     await reschedule(engine, { id: moved }, { at: t0 + 2 * day });
-    await make(engine, { dedupe: key, due: { at: t0 + 3 * day } });
+    await create(engine, { dedupe: key, due: { at: t0 + 3 * day } });
     const changes = await feedAfter(engine, start);
     const of = (id: string) => changes.filter((change) => change.id === id).map(({ status }) => status);
     assert.deepEqual(of(holder.id), ['PENDING', 'CANCELLED']);
@@ -155,7 +155,7 @@ export function changeFeedTests(test: DefineTest): void {
 
   test('positions grow from change to change and pages neither repeat nor skip', async ({ engine }) => {
     const start = await feedPosition(engine);
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 7 }, () => jobSpec()),
     );
@@ -172,9 +172,9 @@ export function changeFeedTests(test: DefineTest): void {
   });
 
   test('what was refused is not in the feed', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED');
-    const running = await makeRunning(engine);
+    const running = await createRunning(engine);
     const start = await feedPosition(engine);
     await cancel(engine, { id: lease.id });
     await reschedule(engine, { id: lease.id }, { at: t0 + hour });
@@ -188,10 +188,10 @@ export function changeFeedTests(test: DefineTest): void {
 
   test('a reader whose place was pruned away is told of the gap, others are not', async ({ engine }) => {
     const start = await feedPosition(engine);
-    await make(engine, {}, t0);
-    await make(engine, {}, t0 + 1);
+    await create(engine, {}, t0);
+    await create(engine, {}, t0 + 1);
     const middle = await feedPosition(engine);
-    await make(engine, {}, t0 + 2 * day);
+    await create(engine, {}, t0 + 2 * day);
     await engine.prune({
       now: t0 + 2 * day,
       limit: 1_000,
@@ -206,7 +206,7 @@ export function changeFeedTests(test: DefineTest): void {
 
   test('a feed that was pruned empty still knows its place', async ({ engine }) => {
     const start = await feedPosition(engine);
-    await make(engine);
+    await create(engine);
     const end = await feedPosition(engine);
     await engine.prune({
       now: t0 + 9 * day,
@@ -219,7 +219,7 @@ export function changeFeedTests(test: DefineTest): void {
     const rest = await engine.changes({ now: t0, after: end, limit: 10 });
     assert.deepEqual([rest.changes, rest.gap, rest.position], [[], false, end]);
     assert.equal(await feedPosition(engine), end, 'positions are never given twice');
-    const { id } = await make(engine, {}, t0 + 9 * day);
+    const { id } = await create(engine, {}, t0 + 9 * day);
     assert.equal(only(await feedAfter(engine, end)).id, id);
   });
 }

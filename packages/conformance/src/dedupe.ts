@@ -16,13 +16,13 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createAll,
+  createRunning,
   deleteJobs,
   finish,
   gatesOf,
   itemAt,
-  make,
-  makeAll,
-  makeRunning,
   only,
   read,
   reap,
@@ -33,9 +33,9 @@ import type { DefineTest } from './suite.ts';
 /** What dedupe keys promise (SEMANTICS §4). */
 export function dedupeTests(test: DefineTest): void {
   test('drop answers with the holder and changes nothing', async ({ engine }) => {
-    const first = await make(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
+    const first = await create(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
     const before = await read(engine, first.id);
-    const second = await make(
+    const second = await create(
       engine,
       { dedupe: dedupe('k'), input: '"new"', due: { at: t0 + minute } },
       t0 + 1,
@@ -50,89 +50,92 @@ export function dedupeTests(test: DefineTest): void {
     engine,
   }) => {
     const fields = { dedupe: dedupe('k', { forMs: hour }) };
-    const waiting = await make(engine, { ...fields, due: { at: t0 + minute } });
+    const waiting = await create(engine, { ...fields, due: { at: t0 + minute } });
     await deleteJobs(engine, [waiting.id]);
-    const next = await make(engine, fields, t0 + 1);
+    const next = await create(engine, fields, t0 + 1);
     assert.equal(next.deduped, false);
     await finish(engine, await claimOne(engine), 'COMPLETED');
     await deleteJobs(engine, [next.id]);
-    const folded = await make(engine, fields, t0 + 2);
+    const folded = await create(engine, fields, t0 + 2);
     assert.deepEqual([folded.id, folded.status, folded.deduped], [next.id, 'COMPLETED', true]);
-    assert.equal((await make(engine, fields, t0 + hour + 1)).deduped, false);
+    assert.equal((await create(engine, fields, t0 + hour + 1)).deduped, false);
   });
 
   test('a key is held until its job is terminal, whatever the end', async ({ engine }) => {
     const fields = { dedupe: dedupe('k') };
     for (const to of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
-      const { id } = await make(engine, fields);
+      const { id } = await create(engine, fields);
       const lease = await claimOne(engine);
-      assert.deepEqual([(await make(engine, fields)).id, (await make(engine, fields)).deduped], [id, true]);
+      assert.deepEqual(
+        [(await create(engine, fields)).id, (await create(engine, fields)).deduped],
+        [id, true],
+      );
       await finish(engine, lease, 'RETRYING', { due: { inMs: 0 } });
-      assert.equal((await make(engine, fields)).id, id, 'held while it waits to run again');
+      assert.equal((await create(engine, fields)).id, id, 'held while it waits to run again');
       await finish(engine, await claimOne(engine), to);
-      const next = await make(engine, fields);
+      const next = await create(engine, fields);
       assert.equal(next.deduped, false, `free after ${to}`);
       await cancel(engine, { id: next.id });
     }
-    const { id: expiring } = await make(engine, { ...fields, startDeadlineMs: second });
+    const { id: expiring } = await create(engine, { ...fields, startDeadlineMs: second });
     await reap(engine, t0 + minute);
     assert.equal(await statusOf(engine, expiring), 'EXPIRED');
-    assert.equal((await make(engine, fields)).deduped, false, 'free after EXPIRED');
+    assert.equal((await create(engine, fields)).deduped, false, 'free after EXPIRED');
   });
 
   test('a key is free for the same exchange that ends its holder', async ({ engine }) => {
-    const lease = await makeRunning(engine, { dedupe: dedupe('k') });
+    const lease = await createRunning(engine, { dedupe: dedupe('k') });
     await engine.exchange({ now: t0, settle: [settlement(lease, 'COMPLETED')], claim: claimRequest() });
-    assert.equal((await make(engine, { dedupe: dedupe('k') })).deduped, false);
+    assert.equal((await create(engine, { dedupe: dedupe('k') })).deduped, false);
   });
 
   test('with a time the key is held that long from creation, whatever becomes of the job', async ({
     engine,
   }) => {
     const fields = { dedupe: dedupe('k', { forMs: hour }) };
-    const { id } = await make(engine, fields);
+    const { id } = await create(engine, fields);
     await finish(engine, await claimOne(engine), 'COMPLETED');
-    const dropped = await make(engine, fields, t0 + hour - 1);
+    const dropped = await create(engine, fields, t0 + hour - 1);
     assert.deepEqual([dropped.id, dropped.status, dropped.deduped], [id, 'COMPLETED', true]);
-    const next = await make(engine, fields, t0 + hour);
+    const next = await create(engine, fields, t0 + hour);
     assert.equal(next.deduped, false);
   });
 
   test('with a time the key is free again although its job still waits', async ({ engine }) => {
     const fields = { dedupe: dedupe('k', { forMs: minute }), due: { at: t0 + day } };
-    const { id } = await make(engine, fields);
-    assert.equal((await make(engine, fields, t0 + minute - 1)).id, id);
-    const next = await make(engine, fields, t0 + minute);
+    const { id } = await create(engine, fields);
+    assert.equal((await create(engine, fields, t0 + minute - 1)).id, id);
+    const next = await create(engine, fields, t0 + minute);
     assert.deepEqual([next.deduped, next.id === id], [false, false]);
     assert.equal(await statusOf(engine, id), 'SCHEDULED');
-    assert.equal((await make(engine, fields, t0 + minute + 1)).id, next.id, 'the newer one holds it now');
+    assert.equal((await create(engine, fields, t0 + minute + 1)).id, next.id, 'the newer one holds it now');
   });
 
   test('the end of an older job does not free the key that a newer one holds', async ({ engine }) => {
-    const { id: older } = await make(engine, {
+    const { id: older } = await create(engine, {
       dedupe: dedupe('k', { forMs: minute }),
       due: { at: t0 + day },
     });
-    const { id: newer } = await make(engine, { dedupe: dedupe('k'), due: { at: t0 + day } }, t0 + minute);
+    const { id: newer } = await create(engine, { dedupe: dedupe('k'), due: { at: t0 + day } }, t0 + minute);
     await cancel(engine, { id: older }, t0 + hour);
-    const dropped = await make(engine, { dedupe: dedupe('k') }, t0 + hour);
+    const dropped = await create(engine, { dedupe: dedupe('k') }, t0 + hour);
     assert.deepEqual([dropped.id, dropped.deduped], [newer, true]);
   });
 
   test('a timed key outlives its job in history', async ({ engine }) => {
-    const { id } = await make(engine, {
+    const { id } = await create(engine, {
       dedupe: dedupe('k', { forMs: 10 * day }),
       policy: jobPolicy({ retentionMs: hour }),
     });
     await finish(engine, await claimOne(engine), 'COMPLETED');
     await engine.prune({ now: t0 + day, limit: 100, ledgerMs: day, auditMs: day, changesMs: day });
     assert.deepEqual((await engine.get({ now: t0 + day, ids: [id] })).jobs, [null]);
-    const dropped = await make(engine, { dedupe: dedupe('k', { forMs: 10 * day }) }, t0 + 2 * day);
+    const dropped = await create(engine, { dedupe: dedupe('k', { forMs: 10 * day }) }, t0 + 2 * day);
     assert.deepEqual([dropped.id, dropped.deduped], [id, true]);
   });
 
   test('keys are apart per type and per tenant', async ({ engine }) => {
-    const items = await makeAll(engine, [
+    const items = await createAll(engine, [
       jobSpec({ dedupe: dedupe('k') }),
       jobSpec({ dedupe: dedupe('k'), tenant: 'acme' }),
       jobSpec({ dedupe: dedupe('k'), tenant: 'globex' }),
@@ -148,7 +151,7 @@ export function dedupeTests(test: DefineTest): void {
   });
 
   test('two jobs of one key in one group are one job', async ({ engine }) => {
-    const [first, second] = await makeAll(engine, [
+    const [first, second] = await createAll(engine, [
       jobSpec({ dedupe: dedupe('k') }),
       jobSpec({ dedupe: dedupe('k') }),
     ]);
@@ -159,8 +162,8 @@ export function dedupeTests(test: DefineTest): void {
 
   test('replace gives an unstarted holder the new input, due time and options', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
-    const { id } = await make(engine, { dedupe: key, due: { at: t0 + hour } });
-    const item = await make(
+    const { id } = await create(engine, { dedupe: key, due: { at: t0 + hour } });
+    const item = await create(
       engine,
       {
         dedupe: key,
@@ -194,11 +197,11 @@ export function dedupeTests(test: DefineTest): void {
     engine,
   }) => {
     const key = dedupe('k', { mode: 'replace' });
-    const { id } = await make(engine, { dedupe: key });
-    const later = await make(engine, { dedupe: key, due: { at: t0 + hour } });
+    const { id } = await create(engine, { dedupe: key });
+    const later = await create(engine, { dedupe: key, due: { at: t0 + hour } });
     assert.deepEqual([later.id, later.status], [id, 'SCHEDULED']);
     assert.deepEqual(await claim(engine), []);
-    await make(engine, { dedupe: key, due: { at: t0 } });
+    await create(engine, { dedupe: key, due: { at: t0 } });
     assert.equal((await claimOne(engine)).id, id);
   });
 
@@ -213,11 +216,11 @@ export function dedupeTests(test: DefineTest): void {
         const { id, status, deduped } = only(accepted(only(reply.groups)));
         return { id, status, deduped };
       };
-      const { id } = await make(engine, { dedupe: key, input: '"old"' });
-      const folded = only(await makeAll(engine, [spec], t0 + 1));
+      const { id } = await create(engine, { dedupe: key, input: '"old"' });
+      const folded = only(await createAll(engine, [spec], t0 + 1));
       assert.deepEqual([folded.id, folded.deduped], [id, true]);
       const later = jobSpec({ dedupe: key, input: '"newest"' });
-      await makeAll(engine, [later], t0 + 1);
+      await createAll(engine, [later], t0 + 1);
       assert.deepEqual(await again(), { id, status: 'PENDING', deduped: true });
       assert.equal((await read(engine, id)).input, '"newest"', 'a later call is not undone');
 
@@ -227,7 +230,7 @@ export function dedupeTests(test: DefineTest): void {
       assert.deepEqual(await again(), { id, status: 'COMPLETED', deduped: true });
       assert.equal(only((await engine.get({ now: t0 + 2, ids: [spec.id] })).jobs), null, 'nothing was made');
 
-      const next = await make(engine, { dedupe: key }, t0 + 3);
+      const next = await create(engine, { dedupe: key }, t0 + 3);
       assert.equal(next.deduped, false, 'the key is free');
       await cancel(engine, { id: next.id });
     }
@@ -235,17 +238,17 @@ export function dedupeTests(test: DefineTest): void {
 
   test('the start deadline of a replaced holder counts from its new due time', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
-    const { id } = await make(engine, { dedupe: key, due: { at: t0 + minute }, startDeadlineMs: second });
-    await make(engine, { dedupe: key, due: { at: t0 + hour }, startDeadlineMs: minute });
+    const { id } = await create(engine, { dedupe: key, due: { at: t0 + minute }, startDeadlineMs: second });
+    await create(engine, { dedupe: key, due: { at: t0 + hour }, startDeadlineMs: minute });
     assert.equal((await read(engine, id)).expireAt, t0 + hour + minute);
-    await make(engine, { dedupe: key, due: { at: t0 + hour }, startDeadlineMs: null });
+    await create(engine, { dedupe: key, due: { at: t0 + hour }, startDeadlineMs: null });
     assert.equal((await read(engine, id)).expireAt, null);
   });
 
   test('extend moves the due time of an unstarted holder', async ({ engine }) => {
     const key = dedupe('k', { mode: 'extend' });
-    const { id } = await make(engine, { dedupe: key, due: { inMs: minute } });
-    const item = await make(engine, { dedupe: key, due: { inMs: minute } }, t0 + 30 * second);
+    const { id } = await create(engine, { dedupe: key, due: { inMs: minute } });
+    const item = await create(engine, { dedupe: key, due: { inMs: minute } }, t0 + 30 * second);
     assert.deepEqual([item.id, item.dueAt, item.deduped], [id, t0 + 90 * second, true]);
     assert.deepEqual(await claim(engine, {}, t0 + 89 * second), []);
     assert.equal((await claimOne(engine, {}, t0 + 90 * second)).id, id);
@@ -253,9 +256,9 @@ export function dedupeTests(test: DefineTest): void {
 
   test('extend moves the due time at most so long after creation', async ({ engine }) => {
     const key = dedupe('k', { mode: 'extend', maxWaitMs: 2 * minute });
-    const { id } = await make(engine, { dedupe: key, due: { inMs: minute } });
+    const { id } = await create(engine, { dedupe: key, due: { inMs: minute } });
     for (const wait of [50 * second, 100 * second, 119 * second]) {
-      const item = await make(engine, { dedupe: key, due: { inMs: minute } }, t0 + wait);
+      const item = await create(engine, { dedupe: key, due: { inMs: minute } }, t0 + wait);
       assert.equal(item.id, id);
       assert.equal(item.dueAt, Math.min(t0 + wait + minute, t0 + 2 * minute));
     }
@@ -267,14 +270,14 @@ export function dedupeTests(test: DefineTest): void {
       engine,
     }) => {
       const key = dedupe('k', { mode });
-      const holder = await makeRunning(engine, { dedupe: key });
-      const follow = await make(engine, { dedupe: key, input: '"second"' });
+      const holder = await createRunning(engine, { dedupe: key });
+      const follow = await create(engine, { dedupe: key, input: '"second"' });
       assert.deepEqual([follow.deduped, follow.status], [false, 'BLOCKED']);
       assert.notEqual(follow.id, holder.id);
       assert.deepEqual(gatesOf(await read(engine, follow.id)), [`dedupe ${holder.id}`]);
       assert.equal((await read(engine, holder.id)).input, holder.input, 'the running one keeps its input');
 
-      const folded = await make(engine, { dedupe: key, input: '"third"' });
+      const folded = await create(engine, { dedupe: key, input: '"third"' });
       assert.deepEqual([folded.id, folded.deduped, folded.status], [follow.id, true, 'BLOCKED']);
       if (mode === 'replace') assert.equal((await read(engine, follow.id)).input, '"third"');
       assert.deepEqual(await claim(engine), []);
@@ -283,11 +286,11 @@ export function dedupeTests(test: DefineTest): void {
       assert.equal(await statusOf(engine, follow.id), 'PENDING');
       const lease = await claimOne(engine);
       assert.equal(lease.id, follow.id);
-      const third = await make(engine, { dedupe: key });
+      const third = await create(engine, { dedupe: key });
       assert.deepEqual([third.deduped, third.status], [false, 'BLOCKED'], 'the follow-up holds the key now');
       await finish(engine, lease, 'COMPLETED');
       await finish(engine, await claimOne(engine), 'COMPLETED');
-      assert.equal((await make(engine, { dedupe: key })).status, 'PENDING');
+      assert.equal((await create(engine, { dedupe: key })).status, 'PENDING');
     });
   }
 
@@ -295,20 +298,20 @@ export function dedupeTests(test: DefineTest): void {
     engine,
   }) => {
     const mode = 'replace';
-    const holder = await makeRunning(engine, { dedupe: dedupe('k', { mode, forMs: minute }) });
-    const follow = await make(engine, { dedupe: dedupe('k', { mode }), input: '"second"' }, t0 + second);
+    const holder = await createRunning(engine, { dedupe: dedupe('k', { mode, forMs: minute }) });
+    const follow = await create(engine, { dedupe: dedupe('k', { mode }), input: '"second"' }, t0 + second);
     const ask = (now: number) => engine.holder({ now, type: 'work', tenant: null, key: 'k' });
     assert.equal(only((await ask(t0 + minute - 1)).jobs)?.id, holder.id);
     assert.equal(only((await ask(t0 + minute)).jobs)?.id, follow.id);
-    const dropped = await make(engine, { dedupe: dedupe('k') }, t0 + minute);
+    const dropped = await create(engine, { dedupe: dedupe('k') }, t0 + minute);
     assert.deepEqual([dropped.id, dropped.deduped], [follow.id, true]);
-    const folded = await make(engine, { dedupe: dedupe('k', { mode }), input: '"third"' }, t0 + minute);
+    const folded = await create(engine, { dedupe: dedupe('k', { mode }), input: '"third"' }, t0 + minute);
     assert.deepEqual([folded.id, folded.deduped, folded.status], [follow.id, true, 'BLOCKED']);
     assert.equal((await read(engine, follow.id)).input, '"third"');
     const cancelled = await cancel(engine, { type: 'work', tenant: null, key: 'k' }, t0 + minute);
     assert.deepEqual([cancelled.id, cancelled.result], [follow.id, 'changed']);
     assert.equal(await statusOf(engine, holder.id), 'RUNNING');
-    const next = await make(engine, { dedupe: dedupe('k') }, t0 + minute);
+    const next = await create(engine, { dedupe: dedupe('k') }, t0 + minute);
     assert.deepEqual([next.deduped, next.status], [false, 'PENDING']);
   });
 
@@ -316,27 +319,27 @@ export function dedupeTests(test: DefineTest): void {
     engine,
   }) => {
     const key = dedupe('k', { mode: 'replace', forMs: minute });
-    await makeRunning(engine, { dedupe: key });
-    const follow = await make(engine, { dedupe: key }, t0 + second);
-    assert.equal((await make(engine, { dedupe: key }, t0 + minute)).id, follow.id);
-    const next = await make(engine, { dedupe: key }, t0 + minute + second);
+    await createRunning(engine, { dedupe: key });
+    const follow = await create(engine, { dedupe: key }, t0 + second);
+    assert.equal((await create(engine, { dedupe: key }, t0 + minute)).id, follow.id);
+    const next = await create(engine, { dedupe: key }, t0 + minute + second);
     assert.deepEqual([next.deduped, next.status], [false, 'PENDING']);
   });
 
   test('a follow-up opens also when its holder is terminated', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
-    const holder = await makeRunning(engine, { dedupe: key });
-    const { id } = await make(engine, { dedupe: key });
+    const holder = await createRunning(engine, { dedupe: key });
+    const { id } = await create(engine, { dedupe: key });
     await cancel(engine, { id: holder.id }, t0, 'terminate');
     assert.equal((await claimOne(engine)).id, id);
   });
 
   test('a cancelled follow-up makes room for another', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
-    const holder = await makeRunning(engine, { dedupe: key });
-    const { id: first } = await make(engine, { dedupe: key });
+    const holder = await createRunning(engine, { dedupe: key });
+    const { id: first } = await create(engine, { dedupe: key });
     await cancel(engine, { id: first });
-    const next = await make(engine, { dedupe: key });
+    const next = await create(engine, { dedupe: key });
     assert.deepEqual([next.deduped, next.status], [false, 'BLOCKED']);
     await finish(engine, holder, 'COMPLETED');
     assert.equal((await claimOne(engine)).id, next.id);
@@ -345,7 +348,7 @@ export function dedupeTests(test: DefineTest): void {
   test('the holder of a key is found, and nobody when it is free', async ({ engine }) => {
     const ask = (tenant: string | null, key = 'k') => engine.holder({ now: t0, type: 'work', tenant, key });
     assert.deepEqual((await ask('acme')).jobs, [null]);
-    const { id } = await make(engine, { tenant: 'acme', dedupe: dedupe('k') });
+    const { id } = await create(engine, { tenant: 'acme', dedupe: dedupe('k') });
     const holder = only((await ask('acme')).jobs);
     assert.deepEqual([holder?.id, holder?.dedupeKey], [id, 'k']);
     assert.deepEqual((await ask(null)).jobs, [null]);
@@ -354,7 +357,7 @@ export function dedupeTests(test: DefineTest): void {
   });
 
   test('a timed key still names its job after it ended, until the time is over', async ({ engine }) => {
-    const { id } = await make(engine, { dedupe: dedupe('k', { forMs: hour }) });
+    const { id } = await create(engine, { dedupe: dedupe('k', { forMs: hour }) });
     await finish(engine, await claimOne(engine), 'COMPLETED');
     const ask = (now: number) => engine.holder({ now, type: 'work', tenant: null, key: 'k' });
     const holder = only((await ask(t0 + hour - 1)).jobs);
@@ -363,7 +366,7 @@ export function dedupeTests(test: DefineTest): void {
   });
 
   test('jobs without a key are never deduped', async ({ engine }) => {
-    const items = await makeAll(engine, [jobSpec(), jobSpec({ input: '{"n":1}' })]);
+    const items = await createAll(engine, [jobSpec(), jobSpec({ input: '{"n":1}' })]);
     assert.deepEqual(
       items.map(({ deduped }) => deduped),
       [false, false],

@@ -18,12 +18,12 @@ import {
   claim,
   claimOne,
   claimReply,
+  create,
+  createAll,
+  createRunning,
   deleteJobs,
   finish,
   itemAt,
-  make,
-  makeAll,
-  makeRunning,
   only,
   read,
   reap,
@@ -39,7 +39,7 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a job due now is PENDING, one due earlier too, one due later is SCHEDULED', async ({ engine }) => {
-    const items = await makeAll(engine, [
+    const items = await createAll(engine, [
       jobSpec({ due: { at: t0 } }),
       jobSpec({ due: { at: t0 - hour } }),
       jobSpec({ due: { at: t0 + 1 } }),
@@ -56,10 +56,10 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a due time given as a delay counts from the instant that rules the call', async ({ engine }) => {
-    const item = await make(engine, { due: { inMs: 400 * 24 * hour } }, t0 + 5);
+    const item = await create(engine, { due: { inMs: 400 * 24 * hour } }, t0 + 5);
     assert.equal(item.dueAt, t0 + 5 + 400 * 24 * hour);
     assert.equal(item.status, 'SCHEDULED');
-    const now = await make(engine, { due: { inMs: 0 } }, t0 + 5);
+    const now = await create(engine, { due: { inMs: 0 } }, t0 + 5);
     assert.deepEqual([now.status, now.dueAt], ['PENDING', t0 + 5]);
   });
 
@@ -83,7 +83,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('an id that stands for another promise refuses its whole group, and only it', async ({ engine }) => {
     const taken = jobSpec({ type: 'other' });
-    await makeAll(engine, [taken]);
+    await createAll(engine, [taken]);
     const [before, partner, after] = [jobSpec(), jobSpec(), jobSpec()];
     const clash = jobSpec({ id: taken.id });
     const { groups } = await engine.enqueue({
@@ -135,7 +135,7 @@ export function enqueueTests(test: DefineTest): void {
       slot,
       copyOf: 'job_original',
     });
-    await makeAll(engine, [spec], t0);
+    await createAll(engine, [spec], t0);
     const job = await read(engine, spec.id, t0 + 1);
     assert.deepEqual(job, {
       id: spec.id,
@@ -191,7 +191,7 @@ export function enqueueTests(test: DefineTest): void {
       slot: jobSlot('sch_1', null, { details: '{"zone":"UTC"}' }),
       origin: 'trigger',
     });
-    await makeAll(engine, [spec], t0 - 5);
+    await createAll(engine, [spec], t0 - 5);
     const { fence, ...job } = await claimOne(engine);
     assert.ok(Number.isSafeInteger(fence) && fence > 0);
     assert.deepEqual(job, {
@@ -224,7 +224,7 @@ export function enqueueTests(test: DefineTest): void {
     engine,
   }) => {
     const input = '{ "b":1,\n "a" : [1.0, 1e3],  "b":2, "nul":"\\u0000", "half":"\\ud800" }';
-    const { id } = await make(engine, { input, metadata: '{"__proto__":{"x":1} }' });
+    const { id } = await create(engine, { input, metadata: '{"__proto__":{"x":1} }' });
     const job = await read(engine, id);
     assert.equal(job.input, input);
     assert.equal(job.metadata, '{"__proto__":{"x":1} }');
@@ -233,7 +233,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('names and texts of every script come back as they went in', async ({ engine }) => {
     const text = 'Grüße, 世界, مرحبا, 👩‍🚀, é é, \'quoted" \\ %_?:$1 --';
-    const { id } = await make(engine, {
+    const { id } = await create(engine, {
       type: text,
       queue: text,
       tenant: text,
@@ -254,7 +254,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('an input of 2 MB comes back whole, from the queue and from history', async ({ engine }) => {
     const input = JSON.stringify({ text: 'é'.repeat(500_000), more: 'x'.repeat(1_000_000) });
-    const lease = await makeRunning(engine, { input });
+    const lease = await createRunning(engine, { input });
     assert.ok(lease.input === input, 'the claimed input is the one given');
     await finish(engine, lease, 'COMPLETED');
     assert.ok((await read(engine, lease.id)).input === input, 'the kept input is the one given');
@@ -262,7 +262,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('a group of 1,000 jobs is made in one call and answered in order', async ({ engine }) => {
     const jobs = Array.from({ length: 1_000 }, (_, n) => jobSpec({ input: String(n) }));
-    const items = await makeAll(engine, jobs);
+    const items = await createAll(engine, jobs);
     assert.deepEqual(
       items.map(({ id }) => id),
       jobs.map(({ id }) => id),
@@ -273,7 +273,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('the same id again makes nothing and answers with the job that stands', async ({ engine }) => {
     const spec = jobSpec({ due: { at: t0 + hour } });
-    await makeAll(engine, [spec]);
+    await createAll(engine, [spec]);
     const before = await read(engine, spec.id);
     for (const repeat of [false, true]) {
       const reply = await engine.enqueue({ now: t0 + 1, repeat, groups: [{ jobs: [spec] }] });
@@ -287,7 +287,7 @@ export function enqueueTests(test: DefineTest): void {
 
   test('a repeated enqueue of a job that runs meanwhile leaves it running', async ({ engine }) => {
     const spec = jobSpec();
-    await makeAll(engine, [spec]);
+    await createAll(engine, [spec]);
     const lease = await claimOne(engine);
     const reply = await engine.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
     assert.deepEqual([only(accepted(only(reply.groups))).status], ['RUNNING']);
@@ -298,7 +298,7 @@ export function enqueueTests(test: DefineTest): void {
   test('a repeated enqueue of a job that has ended makes nothing and answers its end', async ({ engine }) => {
     for (const to of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
       const spec = jobSpec();
-      await makeAll(engine, [spec]);
+      await createAll(engine, [spec]);
       await finish(engine, await claimOne(engine), to);
       const reply = await engine.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
       const item = only(accepted(only(reply.groups)));
@@ -310,8 +310,8 @@ export function enqueueTests(test: DefineTest): void {
   test('a repeated enqueue of a job that was deleted does not create it again for 24 hours', async ({
     engine,
   }) => {
-    for (const make of [waiting, ended, withKey, replaced]) {
-      const spec = await make(engine);
+    for (const create of [waiting, ended, withKey, replaced]) {
+      const spec = await create(engine);
       await deleteJobs(engine, [spec.id]);
       for (const now of [t0 + 1, t0 + day - 1]) {
         await engine.prune({ now, limit: 100, ledgerMs: day, auditMs: day, changesMs: day });
@@ -325,28 +325,28 @@ export function enqueueTests(test: DefineTest): void {
 
     async function waiting(engine: Engine): Promise<JobSpec> {
       const spec = jobSpec({ due: { at: t0 + hour } });
-      await makeAll(engine, [spec]);
+      await createAll(engine, [spec]);
       return spec;
     }
 
     async function ended(engine: Engine): Promise<JobSpec> {
       const spec = jobSpec();
-      await makeAll(engine, [spec]);
+      await createAll(engine, [spec]);
       await finish(engine, await claimOne(engine), 'COMPLETED');
       return spec;
     }
 
     async function withKey(engine: Engine): Promise<JobSpec> {
       const spec = jobSpec({ due: { at: t0 + hour }, dedupe: dedupe('deleted') });
-      await makeAll(engine, [spec]);
+      await createAll(engine, [spec]);
       return spec;
     }
 
     async function replaced(engine: Engine): Promise<JobSpec> {
       const key = { dedupe: dedupe('replaced', { mode: 'replace' }), due: { at: t0 + hour } };
       const spec = jobSpec(key);
-      await makeAll(engine, [spec]);
-      await makeAll(engine, [jobSpec({ ...key, input: '{"newer":true}' })]);
+      await createAll(engine, [spec]);
+      await createAll(engine, [jobSpec({ ...key, input: '{"newer":true}' })]);
       return spec;
     }
   });
@@ -357,7 +357,7 @@ export function enqueueTests(test: DefineTest): void {
       jobSpec(),
       jobSpec({ due: { at: t0 + hour } }),
     ];
-    await makeAll(engine, [old, ended]);
+    await createAll(engine, [old, ended]);
     await finish(engine, await claimOne(engine), 'COMPLETED');
     const groups = [{ jobs: [old, ended, fresh] }];
     const reply = await engine.enqueue({ now: t0 + 1, repeat: true, groups });
@@ -377,7 +377,7 @@ export function enqueueTests(test: DefineTest): void {
     engine,
   }) => {
     const spec = jobSpec({ dedupe: dedupe('k') });
-    await makeAll(engine, [spec]);
+    await createAll(engine, [spec]);
     const reply = await engine.enqueue({ now: t0 + 1, repeat: true, groups: [{ jobs: [spec] }] });
     assert.equal(only(accepted(only(reply.groups))).id, spec.id);
   });
@@ -404,7 +404,7 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a claim that travels with an enqueue takes what waited longer first', async ({ engine }) => {
-    const { id: older } = await make(engine, { due: { at: t0 - minute } });
+    const { id: older } = await create(engine, { due: { at: t0 - minute } });
     const reply = await engine.enqueue({
       now: t0,
       groups: [{ jobs: [jobSpec()] }],
@@ -422,9 +422,9 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a refused group does not fail the claim that travels with it', async ({ engine }) => {
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     const taken = jobSpec({ type: 'other' });
-    await makeAll(engine, [taken]);
+    await createAll(engine, [taken]);
     const reply = await engine.enqueue({
       now: t0,
       groups: [{ jobs: [jobSpec(), jobSpec({ id: taken.id })] }],
@@ -435,7 +435,7 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a job that is not started by its start deadline is EXPIRED and never claimed', async ({ engine }) => {
-    const { id } = await make(engine, { due: { at: t0 + minute }, startDeadlineMs: 10 * second });
+    const { id } = await create(engine, { due: { at: t0 + minute }, startDeadlineMs: 10 * second });
     assert.equal((await read(engine, id)).expireAt, t0 + minute + 10 * second);
     const late = t0 + minute + 10 * second + 1;
     assert.deepEqual(await claim(engine, {}, late), [], 'even before anybody swept it');
@@ -475,7 +475,7 @@ export function enqueueTests(test: DefineTest): void {
     // One kind alone is looked for in another way.
     const alone = Array.from({ length: 2_100 }, () => jobSpec({ type: 'alone', startDeadlineMs: second }));
     await engine.enqueue({ now: late, groups: [{ jobs: alone }] });
-    const { id } = await make(engine, { type: 'alone' }, late + second);
+    const { id } = await create(engine, { type: 'alone' }, late + second);
     const only = await claimReply(
       engine,
       { tasks: [{ type: 'alone', version: 1, limit: 5 }], token: 'alone' },
@@ -490,7 +490,7 @@ export function enqueueTests(test: DefineTest): void {
   test('a job that is claimed before its start deadline may run past it and start again', async ({
     engine,
   }) => {
-    const { id } = await make(engine, { startDeadlineMs: 10 * second });
+    const { id } = await create(engine, { startDeadlineMs: 10 * second });
     const lease = await claimOne(engine, { leaseMs: hour }, t0 + 10 * second - 1);
     await reap(engine, t0 + minute);
     assert.equal(await statusOf(engine, id), 'RUNNING');
@@ -502,14 +502,14 @@ export function enqueueTests(test: DefineTest): void {
   test('reaping tells how many jobs it expired, and expires blocked and waiting ones alike', async ({
     engine,
   }) => {
-    const blocker = await make(engine, { type: 'other', due: { at: t0 + hour } });
+    const blocker = await create(engine, { type: 'other', due: { at: t0 + hour } });
     const startDeadlineMs = second;
-    const { id: blocked } = await make(engine, {
+    const { id: blocked } = await create(engine, {
       startDeadlineMs,
       gates: [{ kind: 'parent', ref: blocker.id }],
     });
-    const { id: ready } = await make(engine, { startDeadlineMs });
-    const { id: early } = await make(engine, { startDeadlineMs, due: { at: t0 + minute } });
+    const { id: ready } = await create(engine, { startDeadlineMs });
+    const { id: early } = await create(engine, { startDeadlineMs, due: { at: t0 + minute } });
     const reply = await engine.reap({ now: t0 + 2 * second, node: 'reaper', leaseMs: second, limit: 10 });
     assert.equal(reply.expired, 2);
     assert.equal(await statusOf(engine, blocked), 'EXPIRED');
@@ -518,27 +518,27 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a child with a key is made once per parent, whatever became of it', async ({ engine }) => {
-    const parent = await makeRunning(engine, { type: 'parent' });
+    const parent = await createRunning(engine, { type: 'parent' });
     const child = (key: string | null, id = parent.id) => ({ origin: 'child' as const, parent: { id, key } });
-    const first = await make(engine, child('page-1'));
+    const first = await create(engine, child('page-1'));
     assert.equal(first.deduped, false);
 
-    const again = await make(engine, child('page-1'));
+    const again = await create(engine, child('page-1'));
     assert.deepEqual([again.id, again.deduped], [first.id, true]);
     const lease = await claimOne(engine);
-    const whileRunning = await make(engine, child('page-1'));
+    const whileRunning = await create(engine, child('page-1'));
     assert.deepEqual([whileRunning.id, whileRunning.status], [first.id, 'RUNNING']);
     await finish(engine, lease, 'COMPLETED');
-    const afterwards = await make(engine, child('page-1'));
+    const afterwards = await create(engine, child('page-1'));
     assert.deepEqual([afterwards.id, afterwards.status, afterwards.deduped], [first.id, 'COMPLETED', true]);
 
-    assert.equal((await make(engine, child('page-2'))).deduped, false);
-    assert.equal((await make(engine, child('page-1', freshId()))).deduped, false, 'another parent');
-    assert.equal((await make(engine, child(null))).deduped, false);
-    assert.equal((await make(engine, child(null))).deduped, false, 'without a key nothing is shared');
+    assert.equal((await create(engine, child('page-2'))).deduped, false);
+    assert.equal((await create(engine, child('page-1', freshId()))).deduped, false, 'another parent');
+    assert.equal((await create(engine, child(null))).deduped, false);
+    assert.equal((await create(engine, child(null))).deduped, false, 'without a key nothing is shared');
 
     await finish(engine, parent, 'COMPLETED');
-    const late = await make(engine, child('page-1'));
+    const late = await create(engine, child('page-1'));
     assert.deepEqual(
       [late.id, late.deduped],
       [first.id, true],
@@ -547,16 +547,16 @@ export function enqueueTests(test: DefineTest): void {
   });
 
   test('a child stays unique over a retry of its parent, and within one group', async ({ engine }) => {
-    const parent = await makeRunning(engine, { type: 'parent' });
+    const parent = await createRunning(engine, { type: 'parent' });
     const spec = () => jobSpec({ parent: { id: parent.id, key: 'k' }, origin: 'child' });
-    const [one, two] = await makeAll(engine, [spec(), spec()]);
+    const [one, two] = await createAll(engine, [spec(), spec()]);
     assert.ok(one && two);
     assert.deepEqual([two.id, two.deduped], [one.id, true]);
     await finish(engine, parent, 'RETRYING');
     const later = t0 + minute;
     const tasks = [{ type: 'parent', version: 1, limit: 1 }];
     await claimOne(engine, { tasks }, later);
-    const [three] = await makeAll(engine, [spec()], later);
+    const [three] = await createAll(engine, [spec()], later);
     assert.equal(three?.id, one.id);
     assert.equal((await claim(engine, {}, later)).length, 1);
   });

@@ -21,13 +21,13 @@ import {
   claim,
   claimOne,
   claimReply,
+  create,
+  createAll,
+  createFailed,
+  createRunning,
   finish,
   heartbeat,
   itemAt,
-  make,
-  makeAll,
-  makeFailed,
-  makeRunning,
   only,
   read,
   reap,
@@ -58,7 +58,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a claimed job is RUNNING under a lease', async ({ engine }) => {
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     const lease = await claimOne(engine, { node: 'node-b', leaseMs: 7 * second }, t0 + 3);
     const job = await read(engine, id, t0 + 4);
     assert.equal(job.status, 'RUNNING');
@@ -84,7 +84,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('how late a job started for the first time is kept', async ({ engine }) => {
-    const { id } = await make(engine, { due: { at: t0 - 250 } });
+    const { id } = await create(engine, { due: { at: t0 - 250 } });
     const lease = await claimOne(engine);
     assert.equal((await read(engine, id)).latenessMs, 250);
     await finish(engine, lease, 'RETRYING', { due: { at: t0 + minute } });
@@ -93,7 +93,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a claimed job is not given to anybody else', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     await claimOne(engine);
     assert.deepEqual(await claim(engine, { node: 'node-b' }), []);
     assert.deepEqual(
@@ -113,7 +113,7 @@ function claimTests(test: DefineTest): void {
       at(t0 - 1, -2 * minute), //                  rank −120 s: priority 2
       at(t0 - 3 * second, +1 * minute), //         rank +57 s: a catch-up run
     ];
-    await makeAll(engine, specs);
+    await createAll(engine, specs);
     const order = [3, 4, 2, 1, 0, 5].map((n) => itemAt(specs, n).id);
     const [first, second_, ...rest] = order;
     assert.equal((await claimOne(engine, { limit: 1 })).id, first);
@@ -132,7 +132,7 @@ function claimTests(test: DefineTest): void {
       jobSpec({ type: 'b', queue: 'q2', due: { at: t0 - 30 } }),
       jobSpec({ type: 'a', queue: 'q1', due: { at: t0 - 20 } }),
     ];
-    await makeAll(engine, specs);
+    await createAll(engine, specs);
     const tasks = ['a', 'b'].map((type) => ({ type, version: 1, limit: 10 }));
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push((await claimOne(engine, { tasks, limit: 1 })).id);
@@ -144,8 +144,8 @@ function claimTests(test: DefineTest): void {
 
   test('of equal rank the one made first goes first', async ({ engine }) => {
     const specs = Array.from({ length: 6 }, () => jobSpec());
-    await makeAll(engine, specs.slice(0, 3));
-    await makeAll(engine, specs.slice(3), t0);
+    await createAll(engine, specs.slice(0, 3));
+    await createAll(engine, specs.slice(3), t0);
     const ids = [
       ...(await claim(engine, { limit: 2 })).map(({ id }) => id),
       ...(await claim(engine)).map(({ id }) => id),
@@ -159,9 +159,9 @@ function claimTests(test: DefineTest): void {
   test('a job that fell due while it waited takes its place by rank among those that were ready', async ({
     engine,
   }) => {
-    const { id: later } = await make(engine, { due: { at: t0 + 10 } }, t0);
-    const { id: earlier } = await make(engine, { due: { at: t0 + 5 } }, t0);
-    const { id: behind } = await make(engine, { due: { at: t0 + 20 } }, t0 + 20);
+    const { id: later } = await create(engine, { due: { at: t0 + 10 } }, t0);
+    const { id: earlier } = await create(engine, { due: { at: t0 + 5 } }, t0);
+    const { id: behind } = await create(engine, { due: { at: t0 + 20 } }, t0 + 20);
     assert.deepEqual(
       (await claim(engine, {}, t0 + 30)).map(({ id }) => id),
       [earlier, later, behind],
@@ -169,7 +169,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('nothing is given before its due instant, everything at it', async ({ engine }) => {
-    const { id } = await make(engine, { due: { at: t0 + minute } });
+    const { id } = await create(engine, { due: { at: t0 + minute } });
     assert.deepEqual(await claim(engine, {}, t0 + minute - 1), []);
     assert.equal((await claimOne(engine, {}, t0 + minute)).id, id);
   });
@@ -179,7 +179,7 @@ function claimTests(test: DefineTest): void {
   }) => {
     const at = (dueAt: number, rankOffsetMs: number) => jobSpec({ due: { at: dueAt }, rankOffsetMs });
     const specs = [at(t0 + 10, 0), at(t0 + 20, -15), at(t0 + 30, 0), at(t0 + 40, 0)];
-    await makeAll(engine, specs);
+    await createAll(engine, specs);
     const lone = await claimReply(engine, {}, t0 + 19);
     assert.deepEqual(
       [lone.claimed.map(({ id }) => id), lone.nextDueAt, lone.more],
@@ -198,28 +198,28 @@ function claimTests(test: DefineTest): void {
     engine,
   }) => {
     const specs = [0, -50, 0].map((rankOffsetMs) => jobSpec({ due: { at: t0 + 10 }, rankOffsetMs }));
-    await makeAll(engine, specs);
+    await createAll(engine, specs);
     const reply = await claimReply(engine, { limit: 1 }, t0 + 10);
     assert.deepEqual([reply.claimed.map(({ id }) => id), reply.more], [[specs[1]?.id], true]);
     assert.equal(await statusOf(engine, specs[0]?.id as string), 'PENDING');
   });
 
   test('a high priority does not make a job early', async ({ engine }) => {
-    await make(engine, { due: { at: t0 + minute }, rankOffsetMs: -10 * hour, priority: 600 });
+    await create(engine, { due: { at: t0 + minute }, rankOffsetMs: -10 * hour, priority: 600 });
     assert.deepEqual(await claim(engine, {}, t0 + minute - 1), []);
   });
 
   test('a claim says that more is ready also when its only task may bring no more than the claim', async ({
     engine,
   }) => {
-    await makeAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
+    await createAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
     const { type, version } = jobSpec();
     const reply = await claimReply(engine, { limit: 2, tasks: [{ type, version, limit: 2 }] });
     assert.deepEqual([reply.claimed.length, reply.more], [2, true]);
   });
 
   test('a claim takes at most its limit and says whether more is ready', async ({ engine }) => {
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 5 }, () => jobSpec()),
     );
@@ -231,7 +231,7 @@ function claimTests(test: DefineTest): void {
 
   test('a claim takes at most the limit of each task', async ({ engine }) => {
     const types = ['a', 'a', 'a', 'b', 'b', 'c'];
-    await makeAll(
+    await createAll(
       engine,
       types.map((type) => jobSpec({ type })),
     );
@@ -245,7 +245,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a claim for no tasks, or with limit 0, takes nothing', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     assert.deepEqual(await claim(engine, { tasks: [] }), []);
     assert.deepEqual(await claim(engine, { limit: 0 }), []);
     assert.equal((await claim(engine)).length, 1);
@@ -255,7 +255,7 @@ function claimTests(test: DefineTest): void {
     const isMore = async (fields: Partial<ClaimRequest> = {}, now = t0) =>
       (await claimReply(engine, { ...fields, limit: 0 }, now)).more;
     assert.equal(await isMore(), false);
-    await make(engine, { due: { at: t0 + second }, queue: 'slow' });
+    await create(engine, { due: { at: t0 + second }, queue: 'slow' });
     assert.equal(await isMore(), false, 'it waits for its time');
     assert.equal(await isMore({}, t0 + second), true);
     assert.equal(await isMore({ queues: ['fast'] }, t0 + second), false);
@@ -266,20 +266,20 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a worker gets versions up to its own and never a newer one', async ({ engine }) => {
-    const { id: two } = await make(engine, { version: 2, due: { at: t0 - 1 } });
-    const { id: one } = await make(engine, { version: 1 });
+    const { id: two } = await create(engine, { version: 2, due: { at: t0 - 1 } });
+    const { id: one } = await create(engine, { version: 1 });
     const tasks = (version: number) => [{ type: 'work', version, limit: 10 }];
     assert.equal((await claimOne(engine, { tasks: tasks(1) })).id, one);
     assert.deepEqual(await claim(engine, { tasks: tasks(1) }), []);
     assert.equal((await claimOne(engine, { tasks: tasks(2) })).id, two);
-    const { id: old } = await make(engine, { version: 1 });
+    const { id: old } = await create(engine, { version: 1 });
     assert.equal((await claimOne(engine, { tasks: tasks(7) })).id, old);
   });
 
   test('a worker that names queues gets jobs of those only', async ({ engine }) => {
-    const { id: mail } = await make(engine, { queue: 'mail' });
-    const { id: video } = await make(engine, { queue: 'video' });
-    await make(engine, { queue: 'default' });
+    const { id: mail } = await create(engine, { queue: 'mail' });
+    const { id: video } = await create(engine, { queue: 'video' });
+    await create(engine, { queue: 'default' });
     assert.equal((await claimOne(engine, { queues: ['mail'] })).id, mail);
     assert.deepEqual(await claim(engine, { queues: [] }), []);
     assert.equal((await claimOne(engine, { queues: ['video', 'mail', 'nowhere'] })).id, video);
@@ -288,21 +288,21 @@ function claimTests(test: DefineTest): void {
   test('a flood of ready jobs that nobody here handles does not hide ours', async ({ engine }) => {
     const flood = (fields: Partial<JobSpec>) =>
       Array.from({ length: 1_000 }, () => jobSpec({ due: { at: t0 - hour }, ...fields }));
-    await makeAll(engine, flood({ type: 'other' }));
-    await makeAll(engine, flood({ version: 2 }));
-    await makeAll(engine, flood({ queue: 'elsewhere' }));
-    const { id } = await make(engine);
+    await createAll(engine, flood({ type: 'other' }));
+    await createAll(engine, flood({ version: 2 }));
+    await createAll(engine, flood({ queue: 'elsewhere' }));
+    const { id } = await create(engine);
     assert.equal((await claimOne(engine, { queues: ['default'] })).id, id);
   });
 
   test('a flood of jobs that just fell due and nobody here handles does not keep ours away for good', async ({
     engine,
   }) => {
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 2_000 }, () => jobSpec({ type: 'other', due: { at: t0 + 1 } })),
     );
-    const { id } = await make(engine, { due: { at: t0 + 2 } });
+    const { id } = await create(engine, { due: { at: t0 + 2 } });
     // How many are promoted at once is the engine's affair; a worker that keeps asking must get there.
     let found: string | undefined;
     for (let asked = 0; asked < 30 && found === undefined; asked += 1) {
@@ -319,9 +319,9 @@ function claimTests(test: DefineTest): void {
   });
 
   test('the reply names the next instant at which a waiting job falls due', async ({ engine }) => {
-    await make(engine, { due: { at: t0 + hour } });
-    await make(engine, { due: { at: t0 + minute } });
-    const lease = await makeRunning(engine);
+    await create(engine, { due: { at: t0 + hour } });
+    await create(engine, { due: { at: t0 + minute } });
+    const lease = await createRunning(engine);
     assert.equal((await claimReply(engine)).nextDueAt, t0 + minute);
     await finish(engine, lease, 'RETRYING', { due: { at: t0 + second } });
     assert.equal((await claimReply(engine)).nextDueAt, t0 + second);
@@ -338,7 +338,7 @@ function claimTests(test: DefineTest): void {
     engine,
   }) => {
     const fences: number[] = [];
-    await makeAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
+    await createAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
     const [first, ...rest] = await claim(engine, { limit: 2 });
     assert.ok(first);
     fences.push(...[first, ...rest].map(({ fence }) => fence).sort((a, b) => a - b));
@@ -359,19 +359,19 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a fence grows even over a job that was deleted', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED');
     const filter = { ids: [lease.id] };
     const action = { action: 'delete' as const, note: null, cursor: null, limit: 10, dryRun: false };
     await engine.change({ now: t0, actor: 'key:anna', filter, ...action });
     await engine.prune({ now: t0 + 10 * 365 * 24 * hour, limit: 100, ledgerMs: 0, auditMs: 0, changesMs: 0 });
-    assert.ok((await makeRunning(engine)).fence > lease.fence);
+    assert.ok((await createRunning(engine)).fence > lease.fence);
   });
 }
 
 function settleTests(test: DefineTest): void {
   test('a job that returned is COMPLETED, with its result and progress 100', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED', { result: '{ "answer": 42 }' }, t0 + second);
     const job = await read(engine, lease.id, t0 + minute);
     assert.equal(job.status, 'COMPLETED');
@@ -388,16 +388,16 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a result may be null, and none at all is not the same as JSON null', async ({ engine }) => {
-    const nothing = await makeRunning(engine);
+    const nothing = await createRunning(engine);
     await finish(engine, nothing, 'COMPLETED', { result: null });
     assert.equal((await read(engine, nothing.id)).result, null);
-    const jsonNull = await makeRunning(engine);
+    const jsonNull = await createRunning(engine);
     await finish(engine, jsonNull, 'COMPLETED', { result: 'null' });
     assert.equal((await read(engine, jsonNull.id)).result, 'null');
   });
 
   test('a job with no attempts left is FAILED, a dead letter with its error', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const error = {
       name: 'TypeError',
       message: 'Größer "x" is not a function',
@@ -418,7 +418,7 @@ function settleTests(test: DefineTest): void {
   test('a failure with attempts left is RETRYING and is given again at its instant, not before', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'RETRYING', { due: { inMs: minute } }, t0 + 1);
     const job = await read(engine, lease.id);
     assert.deepEqual(
@@ -441,7 +441,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a snooze is SCHEDULED, spends nothing and starts a new attempt later', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'SCHEDULED', { due: { at: t0 + hour } });
     const job = await read(engine, lease.id);
     assert.deepEqual([job.status, job.dueAt, job.spent], ['SCHEDULED', t0 + hour, 0]);
@@ -451,7 +451,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a release before the handler was entered gives the attempt number back', async ({ engine }) => {
-    const lease = await makeRunning(engine, { due: { at: t0 - second } });
+    const lease = await createRunning(engine, { due: { at: t0 - second } });
     await finish(engine, lease, 'PENDING', { started: false });
     const job = await read(engine, lease.id);
     assert.deepEqual(
@@ -462,7 +462,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a release after the handler was entered keeps the number and spends nothing', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'PENDING', { started: true });
     const job = await read(engine, lease.id);
     assert.deepEqual([job.status, job.attempt, job.spent, job.losses], ['PENDING', 1, 0, 0]);
@@ -471,7 +471,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a job that was given back before its handler was entered has not started', async ({ engine }) => {
-    const lease = await makeRunning(engine, { startDeadlineMs: minute });
+    const lease = await createRunning(engine, { startDeadlineMs: minute });
     await finish(engine, lease, 'PENDING', { started: false });
     const job = await read(engine, lease.id);
     assert.deepEqual([job.startedAt, job.latenessMs, job.attempts], [null, null, []]);
@@ -483,7 +483,7 @@ function settleTests(test: DefineTest): void {
     engine,
   }) => {
     for (const to of ['CANCELLED', 'FAILED'] as const) {
-      const lease = await makeRunning(engine);
+      const lease = await createRunning(engine);
       await finish(engine, lease, to, { started: false });
       const { status, startedAt, latenessMs } = await read(engine, lease.id);
       assert.deepEqual([status, startedAt, latenessMs], [to, null, null]);
@@ -493,7 +493,7 @@ function settleTests(test: DefineTest): void {
   test('a retried job that was released before its handler was entered has not started again', async ({
     engine,
   }) => {
-    const { id } = await makeFailed(engine);
+    const { id } = await createFailed(engine);
     await retry(engine, id, t0 + hour);
     const lease = await claimOne(engine, {}, t0 + hour);
     await finish(engine, lease, 'PENDING', { started: false });
@@ -503,7 +503,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('the record of attempts is bounded, their number is not', async ({ engine }) => {
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     for (let n = 1; n <= 120; n += 1) {
       await finish(engine, await claimOne(engine), 'RETRYING', { spends: false, due: { inMs: 0 } });
     }
@@ -517,7 +517,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a released job can be taken at once, also by the exchange that released it', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const reply = await engine.exchange({
       now: t0,
       settle: [settlement(lease, 'PENDING')],
@@ -529,7 +529,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('an attempt has one outcome: the first that is handed in', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const reply = await engine.exchange({
       now: t0,
       settle: [settlement(lease, 'COMPLETED'), settlement(lease, 'FAILED')],
@@ -544,7 +544,7 @@ function settleTests(test: DefineTest): void {
   test('an outcome under a wrong fence, or for a job that is not there, is lost and writes nothing', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const before = await read(engine, lease.id);
     const reply = await engine.exchange({
       now: t0 + 1,
@@ -561,8 +561,8 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a refused settlement fails neither its neighbours nor the claim', async ({ engine }) => {
-    const lease = await makeRunning(engine);
-    const { id: next } = await make(engine);
+    const lease = await createRunning(engine);
+    const { id: next } = await create(engine);
     const reply = await engine.exchange({
       now: t0,
       settle: [settlement({ id: 'job_nowhere', fence: 1 }, 'COMPLETED'), settlement(lease, 'COMPLETED')],
@@ -573,7 +573,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('the last progress and log lines travel with the outcome', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const report = {
       progress: { percent: 80, message: 'Nearly', step: 4, of: 5 },
       logs: [{ line: 1, at: t0, level: 'warn' as const, message: 'last words' }],
@@ -588,7 +588,7 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a new attempt starts at progress 0', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const progress = { percent: 60, message: 'Half', step: 1, of: 2 };
     await engine.report({ now: t0, logLimit: 10, reports: [{ ...lease, progress, logs: [] }] });
     await finish(engine, lease, 'RETRYING');
@@ -599,12 +599,12 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a running job that was asked to cancel may still complete, or end CANCELLED', async ({ engine }) => {
-    const stubborn = await makeRunning(engine);
+    const stubborn = await createRunning(engine);
     await cancel(engine, { id: stubborn.id });
     await finish(engine, stubborn, 'COMPLETED');
     assert.equal(await statusOf(engine, stubborn.id), 'COMPLETED');
 
-    const obedient = await makeRunning(engine);
+    const obedient = await createRunning(engine);
     await cancel(engine, { id: obedient.id });
     await finish(engine, obedient, 'CANCELLED', {}, t0 + 5);
     const job = await read(engine, obedient.id);
@@ -616,7 +616,7 @@ function settleTests(test: DefineTest): void {
     engine,
   }) => {
     for (const to of ['RETRYING', 'SCHEDULED', 'PENDING'] as const) {
-      const lease = await makeRunning(engine);
+      const lease = await createRunning(engine);
       await cancel(engine, { id: lease.id });
       const settle = [settlement(lease, to, { due: { at: t0 + hour } })];
       assert.deepEqual((await engine.exchange({ now: t0 + 5, settle, claim: null })).settled, ['done']);
@@ -632,7 +632,7 @@ function settleTests(test: DefineTest): void {
   test('a job that failed is retried with its attempts numbered on and new ones granted', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine, { policy: jobPolicy({ maxAttempts: 2 }) });
+    const lease = await createRunning(engine, { policy: jobPolicy({ maxAttempts: 2 }) });
     await finish(engine, lease, 'RETRYING');
     const secondLease = await claimOne(engine, {}, t0 + minute);
     await finish(engine, secondLease, 'FAILED', {}, t0 + minute);
@@ -649,7 +649,7 @@ function settleTests(test: DefineTest): void {
   test('losses are counted apart from attempts, those after a written beginning once more', async ({
     engine,
   }) => {
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     await claimOne(engine);
     let [taken] = await reap(engine, t0 + hour);
     assert.ok(taken);
@@ -673,13 +673,13 @@ function settleTests(test: DefineTest): void {
   });
 
   test('a job with a loss is claimed by itself', async ({ engine }) => {
-    const lossy = await makeLossy(engine, 'unproven', 1);
-    await makeAll(
+    const lossy = await createLossy(engine, 'unproven', 1);
+    await createAll(
       engine,
       Array.from({ length: 4 }, () => jobSpec({ due: { at: t0 + hour } })),
       t0 + hour,
     );
-    await makeAll(engine, [jobSpec({ due: { at: t0 } })], t0 + hour);
+    await createAll(engine, [jobSpec({ due: { at: t0 } })], t0 + hour);
     const claims: string[][] = [];
     for (let n = 0; n < 6; n += 1) claims.push((await claim(engine, {}, t0 + 3 * hour)).map(({ id }) => id));
     assert.equal(claims.flat().length, 6, 'everything is given in the end');
@@ -690,9 +690,9 @@ function settleTests(test: DefineTest): void {
   test('a job lost twice after a beginning runs only in a process where nothing else runs', async ({
     engine,
   }) => {
-    const poison = await makeLossy(engine, 'begun', 2);
+    const poison = await createLossy(engine, 'begun', 2);
     const now = t0 + 100 * hour;
-    await make(engine, { due: { at: now } }, now);
+    await create(engine, { due: { at: now } }, now);
     const busy = await claimReply(engine, { idle: false }, now);
     assert.ok(!busy.claimed.some(({ id }) => id === poison));
     assert.ok(busy.soloSinceAt !== null && busy.soloSinceAt <= now, 'the reply says since when it waits');
@@ -704,9 +704,9 @@ function settleTests(test: DefineTest): void {
   test('a job that must run alone is given by itself to an idle worker although others are ready', async ({
     engine,
   }) => {
-    const poison = await makeLossy(engine, 'begun', 2);
+    const poison = await createLossy(engine, 'begun', 2);
     const now = t0 + 100 * hour;
-    await makeAll(engine, [jobSpec({ due: { at: now } }), jobSpec({ due: { at: t0 - hour } })], now);
+    await createAll(engine, [jobSpec({ due: { at: now } }), jobSpec({ due: { at: t0 - hour } })], now);
     const claims: string[][] = [];
     for (let n = 0; n < 3; n += 1)
       claims.push((await claim(engine, { idle: true }, now)).map(({ id }) => id));
@@ -720,7 +720,7 @@ function settleTests(test: DefineTest): void {
   test('a job that must run alone is found in history as FAILED once it is lost for good', async ({
     engine,
   }) => {
-    const poison = await makeLossy(engine, 'begun', 2);
+    const poison = await createLossy(engine, 'begun', 2);
     const now = t0 + 100 * hour;
     const lease = await claimOne(engine, {}, now);
     await heartbeat(engine, lease, now, { begun: true });
@@ -740,12 +740,12 @@ function settleTests(test: DefineTest): void {
 }
 
 /** Makes a job and loses its lease so many times; answers its id, RETRYING and due. */
-async function makeLossy(
-  engine: Parameters<typeof make>[0],
+async function createLossy(
+  engine: Parameters<typeof create>[0],
   loss: 'unproven' | 'begun',
   times: number,
 ): Promise<string> {
-  const { id } = await make(engine);
+  const { id } = await create(engine);
   for (let n = 1; n <= times; n += 1) {
     const lease = await claimOne(engine, {}, t0 + n * hour);
     if (loss === 'begun') await heartbeat(engine, lease, t0 + n * hour, { begun: true });
@@ -757,7 +757,7 @@ async function makeLossy(
 
 function repeatTests(test: DefineTest): void {
   test('the same claim token answers with the same leases and takes nothing more', async ({ engine }) => {
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 5 }, () => jobSpec()),
     );
@@ -774,14 +774,14 @@ function repeatTests(test: DefineTest): void {
   test('a token that took nothing may take something when it is repeated', async ({ engine }) => {
     const request = claimRequest();
     assert.deepEqual((await engine.exchange({ now: t0, settle: [], claim: request })).claimed, []);
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     const again = await engine.exchange({ now: t0, settle: [], claim: request, repeat: true });
     assert.ok(again.claimed.every((job) => job.id === id));
   });
 
   test('a repeated exchange answers done for what it settled and changes nothing', async ({ engine }) => {
     const leases = [];
-    for (let n = 0; n < 4; n += 1) leases.push(await makeRunning(engine));
+    for (let n = 0; n < 4; n += 1) leases.push(await createRunning(engine));
     const [a, b, c, d] = leases;
     assert.ok(a && b && c && d);
     const settles = [
@@ -804,7 +804,7 @@ function repeatTests(test: DefineTest): void {
   });
 
   test('a repeated exchange answers lost for what was taken over before it arrived', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await reap(engine, t0 + hour);
     const settles = [settlement(lease, 'COMPLETED')];
     const reply = await engine.exchange({ now: t0 + hour, settle: settles, claim: null, repeat: true });
@@ -815,7 +815,7 @@ function repeatTests(test: DefineTest): void {
   test('a repeated exchange still says done after the job has started again elsewhere', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const settles = [settlement(lease, 'RETRYING', { due: { inMs: 0 } })];
     await engine.exchange({ now: t0, settle: settles, claim: null });
     const next = await claimOne(engine, { node: 'node-b' });
@@ -825,7 +825,7 @@ function repeatTests(test: DefineTest): void {
   });
 
   test('a retried dead letter is not settled again by an old lease', async ({ engine }) => {
-    const lease = await makeFailed(engine);
+    const lease = await createFailed(engine);
     await retry(engine, lease.id);
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED')), 'lost');
     assert.equal(await statusOf(engine, lease.id), 'PENDING');

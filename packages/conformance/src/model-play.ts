@@ -4,7 +4,7 @@ import { jobStatuses } from '@duly/core';
 import { type Engine, type Settlement, seededRandom } from '@duly/core/internal';
 import { dedupe, hour, jobSpec, lostSettlement, minute, second, settlement, t0 } from './builders.ts';
 import { JobModel, type ModelEnd, type ModelJob } from './model.ts';
-import { cancel, claim, heartbeat, makeAll, only, reap, reschedule, retry, settle } from './steps.ts';
+import { cancel, claim, createAll, heartbeat, only, reap, reschedule, retry, settle } from './steps.ts';
 
 /** How a random life of jobs is played against the model. */
 export interface ModelPlay {
@@ -57,8 +57,8 @@ class Play {
   async step(): Promise<void> {
     await this.#passTime();
     const acts = [
-      () => this.#make(),
-      () => this.#make(),
+      () => this.#create(),
+      () => this.#create(),
       () => this.#claim(),
       () => this.#claim(),
       () => this.#settle(),
@@ -91,7 +91,7 @@ class Play {
     }
   }
 
-  async #make(): Promise<void> {
+  async #create(): Promise<void> {
     const count = 1 + this.#below(3);
     const specs = Array.from({ length: count }, () => {
       const rankOffsetMs = this.#pick(offsets);
@@ -111,14 +111,14 @@ class Play {
       const key = spec.dedupe === null ? null : `${spec.type}/${spec.dedupe.key}`;
       return { spec, model: { ...spec, dueAt, rankOffsetMs, key } };
     });
-    const items = await makeAll(
+    const items = await createAll(
       this.#engine,
       specs.map(({ spec }) => spec),
       this.#now,
     );
     for (const [n, { spec, model }] of specs.entries()) {
       const { id, startDeadlineMs, serial } = spec;
-      const kept = this.#model.make({ ...model, id, startDeadlineMs, serial }, this.#now);
+      const kept = this.#model.create({ ...model, id, startDeadlineMs, serial }, this.#now);
       this.#shortNames.set(id, `j${this.#shortNames.size + 1}`);
       this.#tell(
         `make ${this.#name(id)} ${spec.type} due ${model.dueAt - t0} serial ${serial} key ${model.key} → ${this.#name(kept)}`,

@@ -45,7 +45,7 @@ export class JobModel {
   }
 
   /** Makes a job; answers the id of the job that keeps the promise. */
-  make(
+  create(
     spec: Pick<ModelJob, 'id' | 'dueAt' | 'rankOffsetMs' | 'startDeadlineMs' | 'serial' | 'key'>,
     now: number,
   ): string {

@@ -13,7 +13,7 @@ import {
   slotRow,
   t0,
 } from './builders.ts';
-import { cancel, claimReply, make, makeRunning, until } from './steps.ts';
+import { cancel, claimReply, create, createRunning, until } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 /** What `info`, `migrate`, `subscribe`, `probe` and `close` promise, and what holds for every verb. */
@@ -34,9 +34,9 @@ export function operationsTests(test: DefineTest): void {
   test('every reply is plain data, so that it is the same on both sides of a thread or a wire', async ({
     engine,
   }) => {
-    const { id } = await make(engine, { due: { at: t0 + hour } });
-    await make(engine, { gates: [{ kind: 'parent', ref: id }] });
-    const lease = await makeRunning(engine, {
+    const { id } = await create(engine, { due: { at: t0 + hour } });
+    await create(engine, { gates: [{ kind: 'parent', ref: id }] });
+    const lease = await createRunning(engine, {
       type: 'other',
       slot: jobSlot('sch_1', t0),
       parent: { id, key: 'k' },
@@ -105,7 +105,7 @@ export function operationsTests(test: DefineTest): void {
       const reply = await engine.migrate({ now: t0, dryRun });
       assert.deepEqual([reply.from, reply.steps], [reply.to, []]);
     }
-    await make(engine);
+    await create(engine);
   });
 
   test('without a given instant the store reads its own clock, which does not go back', async ({
@@ -126,7 +126,7 @@ export function operationsTests(test: DefineTest): void {
   }) => {
     const received: Notification[] = [];
     const stop = engine.subscribe((notification) => received.push(notification));
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await until(engine, () => received.includes('jobs'));
     await cancel(engine, { id: lease.id });
     await until(engine, () => received.includes('cancel'));
@@ -138,7 +138,7 @@ export function operationsTests(test: DefineTest): void {
     const stopProbe = engine.subscribe((notification) => {
       if (notification === 'probe') isProbed = true;
     });
-    await make(engine);
+    await create(engine);
     await engine.probe();
     // The probe comes last, so whatever else was sent has been delivered.
     await until(engine, () => isProbed);
@@ -147,7 +147,7 @@ export function operationsTests(test: DefineTest): void {
   });
 
   test('a closed engine refuses every verb with a code, and closing twice is fine', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     await engine.close();
     await engine.close();
     const closed = (error: unknown) => isDulyError(error, 'store_closed');

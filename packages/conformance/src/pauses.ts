@@ -4,10 +4,10 @@ import {
   claim,
   claimOne,
   claimReply,
+  create,
+  createAll,
+  createRunning,
   finish,
-  make,
-  makeAll,
-  makeRunning,
   only,
   pause,
   resume,
@@ -18,9 +18,9 @@ import type { DefineTest } from './suite.ts';
 /** What a pause does to claims (SEMANTICS §4). */
 export function pauseTests(test: DefineTest): void {
   test('a pause of everything stops claims and nothing else', async ({ engine }) => {
-    const running = await makeRunning(engine);
+    const running = await createRunning(engine);
     await pause(engine, 'all');
-    const { id, status } = await make(engine);
+    const { id, status } = await create(engine);
     assert.equal(status, 'PENDING', 'jobs are still accepted');
     assert.deepEqual(await claim(engine), []);
     const reply = await engine.enqueue({ now: t0, groups: [{ jobs: [jobSpec()] }], claim: claimRequest() });
@@ -32,8 +32,8 @@ export function pauseTests(test: DefineTest): void {
   });
 
   test('a pause of a queue stops that queue only', async ({ engine }) => {
-    await make(engine, { queue: 'mail' });
-    const { id: free } = await make(engine, { queue: 'video' });
+    await create(engine, { queue: 'mail' });
+    const { id: free } = await create(engine, { queue: 'video' });
     await pause(engine, 'queue:mail');
     assert.equal((await claimOne(engine)).id, free);
     assert.deepEqual(await claim(engine, { queues: ['mail'] }), []);
@@ -42,8 +42,8 @@ export function pauseTests(test: DefineTest): void {
   });
 
   test('a pause of a task stops that task only', async ({ engine }) => {
-    await make(engine, { type: 'a' });
-    const { id: free } = await make(engine, { type: 'b' });
+    await create(engine, { type: 'a' });
+    const { id: free } = await create(engine, { type: 'b' });
     await pause(engine, 'task:a');
     const tasks = ['a', 'b'].map((type) => ({ type, version: 1, limit: 5 }));
     assert.equal((await claimOne(engine, { tasks })).id, free);
@@ -52,21 +52,21 @@ export function pauseTests(test: DefineTest): void {
   });
 
   test('a pause ends by itself at its instant', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     await pause(engine, 'all', t0 + hour);
     assert.deepEqual(await claim(engine, {}, t0 + hour - 1), []);
     assert.equal((await claim(engine, {}, t0 + hour)).length, 1);
   });
 
   test('whoever sleeps until the next due job wakes when a pause ends', async ({ engine }) => {
-    await make(engine);
-    await make(engine, { due: { at: t0 + 2 * hour } });
+    await create(engine);
+    await create(engine, { due: { at: t0 + 2 * hour } });
     await pause(engine, 'all', t0 + hour);
     assert.equal((await claimReply(engine)).nextDueAt, t0 + hour);
   });
 
   test('a task is held while any of its pauses holds', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     for (const key of ['all', 'queue:default', 'task:work']) await pause(engine, key);
     for (const key of ['queue:default', 'all', 'task:work']) {
       assert.deepEqual(await claim(engine), []);
@@ -77,16 +77,16 @@ export function pauseTests(test: DefineTest): void {
 
   test('a paused flood does not hide what may run', async ({ engine }) => {
     const flood = Array.from({ length: 1_000 }, () => jobSpec({ queue: 'slow', due: { at: t0 - hour } }));
-    await makeAll(engine, flood);
+    await createAll(engine, flood);
     await pause(engine, 'queue:slow');
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     assert.equal((await claimOne(engine)).id, id);
   });
 
   test('a job that falls due in a pause keeps its place in the order', async ({ engine }) => {
     await pause(engine, 'all');
-    const { id: early } = await make(engine, { due: { at: t0 + minute } });
-    const { id: earlier } = await make(engine, { due: { at: t0 + 1 } });
+    const { id: early } = await create(engine, { due: { at: t0 + minute } });
+    const { id: earlier } = await create(engine, { due: { at: t0 + 1 } });
     assert.deepEqual(await claim(engine, {}, t0 + hour), []);
     await resume(engine, 'all', t0 + hour);
     const claimed = await claim(engine, {}, t0 + hour);
@@ -97,7 +97,7 @@ export function pauseTests(test: DefineTest): void {
   });
 
   test('a claim that took its leases before the pause gets them again by its token', async ({ engine }) => {
-    await make(engine);
+    await create(engine);
     const request = claimRequest();
     const lease = only((await engine.exchange({ now: t0, settle: [], claim: request })).claimed);
     await pause(engine, 'all');

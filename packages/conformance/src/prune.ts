@@ -19,11 +19,11 @@ import {
   cancel,
   claim,
   claimSchedule,
+  create,
+  createAll,
+  createFailed,
+  createRunning,
   finish,
-  make,
-  makeAll,
-  makeFailed,
-  makeRunning,
   read,
   retry,
   statusOf,
@@ -53,8 +53,8 @@ const isThere = async (engine: Engine, id: string): Promise<boolean> =>
 /** What `prune` promises. */
 export function pruneTests(test: DefineTest): void {
   test('an ended job is kept for its own retention and then forgotten', async ({ engine }) => {
-    const short = await makeRunning(engine, { policy: jobPolicy({ retentionMs: hour }) });
-    const long = await makeRunning(engine, { policy: jobPolicy({ retentionMs: day }) });
+    const short = await createRunning(engine, { policy: jobPolicy({ retentionMs: hour }) });
+    const long = await createRunning(engine, { policy: jobPolicy({ retentionMs: day }) });
     await finish(engine, short, 'COMPLETED', {}, t0 + minute);
     await finish(engine, long, 'COMPLETED', {}, t0 + minute);
     await prune(engine, t0 + minute + hour - 1);
@@ -68,8 +68,8 @@ export function pruneTests(test: DefineTest): void {
 
   test('a dead letter is kept for its own, longer time', async ({ engine }) => {
     const policy = jobPolicy({ retentionMs: hour, deadRetentionMs: 10 * day });
-    const dead = await makeFailed(engine, { policy });
-    const { id: cancelled } = await make(engine, { policy });
+    const dead = await createFailed(engine, { policy });
+    const { id: cancelled } = await create(engine, { policy });
     await cancel(engine, { id: cancelled });
     await prune(engine, t0 + 9 * day);
     assert.equal(await isThere(engine, dead.id), true);
@@ -80,12 +80,12 @@ export function pruneTests(test: DefineTest): void {
 
   test('a job that has not ended is never forgotten, however old', async ({ engine }) => {
     const policy = jobPolicy({ retentionMs: 1, deadRetentionMs: 1 });
-    const running = await makeRunning(engine, { policy });
-    const retrying = await makeRunning(engine, { policy });
+    const running = await createRunning(engine, { policy });
+    const retrying = await createRunning(engine, { policy });
     await finish(engine, retrying, 'RETRYING', { due: { at: t0 + 900 * day } });
-    const { id: scheduled } = await make(engine, { policy, due: { at: t0 + 900 * day } });
-    const { id: pending } = await make(engine, { policy });
-    const { id: blocked } = await make(engine, { policy, gates: [{ kind: 'parent', ref: running.id }] });
+    const { id: scheduled } = await create(engine, { policy, due: { at: t0 + 900 * day } });
+    const { id: pending } = await create(engine, { policy });
+    const { id: blocked } = await create(engine, { policy, gates: [{ kind: 'parent', ref: running.id }] });
     const sum = await prune(engine, t0 + 800 * day);
     assert.equal(sum.jobs, 0);
     for (const id of [running.id, retrying.id, scheduled, pending, blocked]) {
@@ -95,14 +95,14 @@ export function pruneTests(test: DefineTest): void {
   });
 
   test('a retried job is no longer on its way out', async ({ engine }) => {
-    const dead = await makeFailed(engine, { policy: jobPolicy({ deadRetentionMs: hour }) });
+    const dead = await createFailed(engine, { policy: jobPolicy({ deadRetentionMs: hour }) });
     await retry(engine, dead.id, t0 + minute);
     await prune(engine, t0 + 10 * day);
     assert.equal(await statusOf(engine, dead.id), 'PENDING');
   });
 
   test('what belongs to a forgotten job goes with it', async ({ engine }) => {
-    const lease = await makeRunning(engine, { policy: jobPolicy({ retentionMs: hour }) });
+    const lease = await createRunning(engine, { policy: jobPolicy({ retentionMs: hour }) });
     const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'x' }];
     await engine.report({
       now: t0,
@@ -117,11 +117,11 @@ export function pruneTests(test: DefineTest): void {
 
   test('a call forgets a bounded amount and says that more is waiting', async ({ engine }) => {
     const policy = jobPolicy({ retentionMs: 1 });
-    const made = await makeAll(
+    const created = await createAll(
       engine,
       Array.from({ length: 5 }, () => jobSpec({ policy })),
     );
-    for (const { id } of made) await cancel(engine, { id });
+    for (const { id } of created) await cancel(engine, { id });
     const bounds = { ledgerMs: 900 * day, auditMs: 900 * day, changesMs: 900 * day };
     const first = await engine.prune({ now: t0 + day, limit: 2, ...bounds });
     assert.ok(first.jobs <= 2 && first.more, JSON.stringify(first));
@@ -130,8 +130,12 @@ export function pruneTests(test: DefineTest): void {
   });
 
   test('keys and values past their time are swept, others stay', async ({ engine }) => {
-    await finish(engine, await makeRunning(engine, { dedupe: dedupe('gone', { forMs: hour }) }), 'COMPLETED');
-    const { id: held } = await make(engine, { dedupe: dedupe('held'), due: { at: t0 + 90 * day } });
+    await finish(
+      engine,
+      await createRunning(engine, { dedupe: dedupe('gone', { forMs: hour }) }),
+      'COMPLETED',
+    );
+    const { id: held } = await create(engine, { dedupe: dedupe('held'), due: { at: t0 + 90 * day } });
     const put = (key: string, at: number) => ({
       op: 'put' as const,
       name: 'v',
@@ -144,7 +148,7 @@ export function pruneTests(test: DefineTest): void {
     await engine.putExpiring({ now: t0, groups: [{ actor: 'a', changes }] });
     const sum = await prune(engine, t0 + day);
     assert.ok(sum.keys >= 1 && sum.values >= 1, JSON.stringify(sum));
-    const again = await make(engine, { dedupe: dedupe('held') }, t0 + day);
+    const again = await create(engine, { dedupe: dedupe('held') }, t0 + day);
     assert.deepEqual([again.id, again.deduped], [held, true]);
     const { values } = await engine.getExpiring({ now: t0 + day, keys: [{ name: 'v', key: 'held' }] });
     assert.equal(values[0]?.value, '1');
@@ -266,7 +270,7 @@ export function pruneTests(test: DefineTest): void {
 
   test('a held lock, a running job and a schedule survive every sweep', async ({ engine }) => {
     const lock = await engine.acquire(lockRequest('l', { ttlMs: 100 * day }));
-    const lease = await makeRunning(engine, {}, t0, { leaseMs: 100 * day });
+    const lease = await createRunning(engine, {}, t0, { leaseMs: 100 * day });
     const put = schedulePut();
     await applySchedules(engine, [put]);
     await prune(engine, t0 + 50 * day, { ledgerMs: 0, auditMs: 0, changesMs: 0 });

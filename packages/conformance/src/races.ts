@@ -19,12 +19,12 @@ import {
   claim,
   claimOne,
   claimSchedule,
+  create,
+  createAll,
+  createRunning,
   feedAfter,
   feedPosition,
   finish,
-  make,
-  makeAll,
-  makeRunning,
   only,
   read,
   reap,
@@ -42,7 +42,7 @@ const turn = (engines: Engine[], n: number): Engine => engines[n % engines.lengt
 export function raceTests(test: DefineTest): void {
   test('every job is claimed exactly once, however many ask', async (context) => {
     const engines = await openAll(context);
-    const made = await makeAll(
+    const created = await createAll(
       context.engine,
       Array.from({ length: 200 }, () => jobSpec()),
     );
@@ -58,13 +58,13 @@ export function raceTests(test: DefineTest): void {
       }
     };
     await Promise.all([0, 1, 2, 3, 4, 5].map(worker));
-    assert.deepEqual(claimed.sort(), made.map(({ id }) => id).sort());
+    assert.deepEqual(claimed.sort(), created.map(({ id }) => id).sort());
     assert.equal(new Set(fences).size, 200);
   });
 
   test('every job is settled exactly once while workers settle and claim against each other', async (context) => {
     const engines = await openAll(context);
-    await makeAll(
+    await createAll(
       context.engine,
       Array.from({ length: 100 }, () => jobSpec()),
     );
@@ -89,7 +89,7 @@ export function raceTests(test: DefineTest): void {
     const engines = await openAll(context);
     const groups = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        makeAll(
+        createAll(
           turn(engines, n),
           Array.from({ length: 10 }, () => jobSpec()),
         ),
@@ -104,16 +104,16 @@ export function raceTests(test: DefineTest): void {
   test('one key gives one job, whoever asks first', async (context) => {
     const engines = await openAll(context);
     // An engine may say that the key is busy, rather than wait long for whoever takes it; then nothing was done, and it is asked again.
-    const makeOne = async (n: number): Promise<EnqueuedItem> => {
+    const createOne = async (n: number): Promise<EnqueuedItem> => {
       for (;;) {
         try {
-          return await make(turn(engines, n), { dedupe: dedupe('k') });
+          return await create(turn(engines, n), { dedupe: dedupe('k') });
         } catch (error) {
           if (!isDulyError(error, 'store_busy')) throw error;
         }
       }
     };
-    const items = await Promise.all(Array.from({ length: 20 }, (_, n) => makeOne(n)));
+    const items = await Promise.all(Array.from({ length: 20 }, (_, n) => createOne(n)));
     assert.equal(new Set(items.map(({ id }) => id)).size, 1);
     assert.equal(items.filter(({ deduped }) => !deduped).length, 1);
   });
@@ -121,7 +121,7 @@ export function raceTests(test: DefineTest): void {
   test('of two outcomes sent at once one is taken', async (context) => {
     const engines = await openAll(context);
     for (let round = 0; round < 10; round += 1) {
-      const lease = await makeRunning(context.engine);
+      const lease = await createRunning(context.engine);
       const outcomes = await Promise.all(
         (['COMPLETED', 'FAILED'] as const).map(async (to, n) => {
           const settle = [settlement(lease, to)];
@@ -134,7 +134,7 @@ export function raceTests(test: DefineTest): void {
 
   test('a lost lease is taken over by one reaper', async (context) => {
     const engines = await openAll(context);
-    await makeAll(
+    await createAll(
       context.engine,
       Array.from({ length: 20 }, () => jobSpec()),
     );
@@ -147,7 +147,7 @@ export function raceTests(test: DefineTest): void {
   test('a heartbeat and a reaper agree on who holds the lease', async (context) => {
     const engines = await openAll(context);
     for (let round = 0; round < 10; round += 1) {
-      const lease = await makeRunning(context.engine, {}, t0, { leaseMs: hour });
+      const lease = await createRunning(context.engine, {}, t0, { leaseMs: hour });
       const [taken, heartbeat] = await Promise.all([
         reap(turn(engines, round), t0 + hour),
         turn(engines, round + 1).heartbeat({
@@ -209,7 +209,7 @@ export function raceTests(test: DefineTest): void {
 
   test('a serial key is kept over several connections', async (context) => {
     const engines = await openAll(context);
-    await Promise.all(Array.from({ length: 20 }, (_, n) => make(turn(engines, n), { serial: 's' })));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => create(turn(engines, n), { serial: 's' })));
     let count = 0;
     for (let n = 0; ; n += 1) {
       const claims = await Promise.all([0, 1, 2].map((offset) => claim(turn(engines, n + offset))));
@@ -242,20 +242,20 @@ export function raceTests(test: DefineTest): void {
     })();
     const writers = Array.from({ length: 4 }, async (_, n) => {
       const ids: string[] = [];
-      for (let count = 0; count < 15; count += 1) ids.push((await make(turn(engines, n))).id);
+      for (let count = 0; count < 15; count += 1) ids.push((await create(turn(engines, n))).id);
       return ids;
     });
-    const made = (await Promise.all(writers)).flat();
+    const created = (await Promise.all(writers)).flat();
     writing = false;
     await reader;
-    assert.deepEqual(seen.sort(), made.sort());
-    assert.equal((await feedAfter(context.engine, start)).length, made.length);
+    assert.deepEqual(seen.sort(), created.sort());
+    assert.equal((await feedAfter(context.engine, start)).length, created.length);
   });
 
   test('what one connection wrote the other reads', async (context) => {
     const [first, second] = await openAll(context);
     assert.ok(first && second);
-    const { id } = await make(first);
+    const { id } = await create(first);
     const lease = await claimOne(second);
     assert.equal(lease.id, id);
     assert.equal((await read(first, id)).status, 'RUNNING');

@@ -550,8 +550,8 @@ class Pair {
     return items[this.#below(items.length)] as Item;
   }
 
-  #maybe<Item>(oneIn: number, make: () => Item): Item | null {
-    return this.#below(oneIn) === 0 ? make() : null;
+  #maybe<Item>(oneIn: number, create: () => Item): Item | null {
+    return this.#below(oneIn) === 0 ? create() : null;
   }
 }
 

@@ -5,12 +5,12 @@ import { day, dedupe, hour, jobError, jobSlot, jobSpec, minute, second, slotJob,
 import {
   cancel,
   claimOne,
+  create,
+  createAll,
+  createFailed,
+  createRunning,
   finish,
   itemAt,
-  make,
-  makeAll,
-  makeFailed,
-  makeRunning,
   only,
   read,
   reap,
@@ -38,21 +38,21 @@ async function list(engine: Engine, filter: JobFilter = {}, limit = 100): Promis
 }
 
 /** Makes one job in every status, each made a second after the one before; answers their ids by status. */
-async function makeOneOfEach(engine: Engine): Promise<Record<JobRecord['status'], string>> {
+async function createOneOfEach(engine: Engine): Promise<Record<JobRecord['status'], string>> {
   const at = (n: number) => t0 + n * second;
-  const completed = await makeRunning(engine, { type: 'a' }, at(0));
+  const completed = await createRunning(engine, { type: 'a' }, at(0));
   await finish(engine, completed, 'COMPLETED', {}, at(0));
-  const failed = await makeFailed(engine, { type: 'a' }, at(1));
-  const cancelled = await make(engine, { type: 'a' }, at(2));
+  const failed = await createFailed(engine, { type: 'a' }, at(1));
+  const cancelled = await create(engine, { type: 'a' }, at(2));
   await cancel(engine, { id: cancelled.id }, at(2));
-  const expired = await make(engine, { type: 'a', due: { at: at(0) }, startDeadlineMs: 3 * second }, at(3));
+  const expired = await create(engine, { type: 'a', due: { at: at(0) }, startDeadlineMs: 3 * second }, at(3));
   await reap(engine, at(3) + 1);
-  const retrying = await makeRunning(engine, { type: 'a' }, at(4));
+  const retrying = await createRunning(engine, { type: 'a' }, at(4));
   await finish(engine, retrying, 'RETRYING', { due: { at: t0 + hour } }, at(4));
-  const running = await makeRunning(engine, { type: 'a' }, at(5), { leaseMs: hour });
-  const blocked = await make(engine, { type: 'a', gates: [{ kind: 'parent', ref: running.id }] }, at(6));
-  const pending = await make(engine, { type: 'a' }, at(7));
-  const scheduled = await make(engine, { type: 'a', due: { at: t0 + hour } }, at(8));
+  const running = await createRunning(engine, { type: 'a' }, at(5), { leaseMs: hour });
+  const blocked = await create(engine, { type: 'a', gates: [{ kind: 'parent', ref: running.id }] }, at(6));
+  const pending = await create(engine, { type: 'a' }, at(7));
+  const scheduled = await create(engine, { type: 'a', due: { at: t0 + hour } }, at(8));
   return {
     COMPLETED: completed.id,
     FAILED: failed.id,
@@ -71,7 +71,7 @@ export function readingTests(test: DefineTest): void {
   test('jobs are read by id, live and ended, in the order asked; unknown ones as null', async ({
     engine,
   }) => {
-    const byStatus = await makeOneOfEach(engine);
+    const byStatus = await createOneOfEach(engine);
     const ids = ['job_nowhere', ...Object.values(byStatus).reverse(), 'job_nowhere'];
     const { jobs, now } = await engine.get({ now: t0 + 1, ids });
     assert.equal(now, t0 + 1);
@@ -86,7 +86,7 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('reading writes nothing, at any instant', async ({ engine }) => {
-    const { id } = await make(engine, { due: { at: t0 + minute }, startDeadlineMs: minute });
+    const { id } = await create(engine, { due: { at: t0 + minute }, startDeadlineMs: minute });
     const before = await read(engine, id);
     for (const now of [t0 + hour, t0 - hour]) {
       await engine.get({ now, ids: [id] });
@@ -99,8 +99,8 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('a list holds live and ended jobs together, newest made first', async ({ engine }) => {
-    const byStatus = await makeOneOfEach(engine);
-    const made = [
+    const byStatus = await createOneOfEach(engine);
+    const created = [
       'COMPLETED',
       'FAILED',
       'CANCELLED',
@@ -111,20 +111,20 @@ export function readingTests(test: DefineTest): void {
       'PENDING',
       'SCHEDULED',
     ] as const;
-    const newestFirst = made.map((status) => byStatus[status]).reverse();
+    const newestFirst = created.map((status) => byStatus[status]).reverse();
     for (const limit of [100, 9, 4, 1])
       assert.deepEqual(await list(engine, {}, limit), newestFirst, `pages of ${limit}`);
   });
 
   test('a listed job is the same record that is read by id', async ({ engine }) => {
-    const byStatus = await makeOneOfEach(engine);
+    const byStatus = await createOneOfEach(engine);
     const { jobs } = await engine.list({ now: t0, filter: {}, cursor: null, limit: 100 });
     for (const job of jobs) assert.deepEqual(job, await read(engine, job.id));
     assert.equal(jobs.length, Object.keys(byStatus).length);
   });
 
   test('a list by status holds that status only', async ({ engine }) => {
-    const byStatus = await makeOneOfEach(engine);
+    const byStatus = await createOneOfEach(engine);
     for (const status of jobStatuses)
       assert.deepEqual(await list(engine, { status: [status] }), [byStatus[status]]);
     assert.deepEqual(await list(engine, { status: ['RUNNING', 'COMPLETED'] }, 1), [
@@ -135,24 +135,24 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('pages are stable while jobs are made, end and are deleted in between', async ({ engine }) => {
-    const made = await makeAll(
+    const created = await createAll(
       engine,
       Array.from({ length: 6 }, () => jobSpec({ type: 'old' })),
     );
     const first = await engine.list({ now: t0, filter: {}, cursor: null, limit: 3 });
-    await makeAll(engine, [jobSpec(), jobSpec()], t0 + second);
-    await cancel(engine, { id: itemAt(made, 0).id }, t0 + second);
-    await cancel(engine, { id: itemAt(made, 5).id }, t0 + second);
+    await createAll(engine, [jobSpec(), jobSpec()], t0 + second);
+    await cancel(engine, { id: itemAt(created, 0).id }, t0 + second);
+    await cancel(engine, { id: itemAt(created, 5).id }, t0 + second);
     const rest = await engine.list({ now: t0, filter: {}, cursor: first.nextCursor, limit: 10 });
     assert.deepEqual(
       [...first.jobs, ...rest.jobs].map(({ id }) => id),
-      made.map(({ id }) => id).reverse(),
+      created.map(({ id }) => id).reverse(),
     );
     assert.equal(rest.nextCursor, null);
   });
 
   test('filters: ids, type, queue, tenant, serial, key, parent, schedule', async ({ engine }) => {
-    const [a, b, c, d] = await makeAll(engine, [
+    const [a, b, c, d] = await createAll(engine, [
       jobSpec({ type: 'x', queue: 'q1', tenant: 'acme', serial: 's1' }),
       jobSpec({ type: 'x', queue: 'q2', dedupe: dedupe('k1') }),
       jobSpec({ type: 'y', queue: 'q1', tenant: 'globex', parent: { id: 'job_p', key: null } }),
@@ -184,7 +184,7 @@ export function readingTests(test: DefineTest): void {
   test('filters: text in the type, the tenant, the status or the error; several must all match', async ({
     engine,
   }) => {
-    const [mail, report, invoice, other] = await makeAll(engine, [
+    const [mail, report, invoice, other] = await createAll(engine, [
       jobSpec({ type: 'send_mail', tenant: 'acme' }),
       jobSpec({ type: 'report', tenant: 'Globex' }),
       jobSpec({ type: 'invoice', due: { at: t0 + day } }),
@@ -225,11 +225,11 @@ export function readingTests(test: DefineTest): void {
   test('filters: jobs as of an instant exclude those created later and those finished later', async ({
     engine,
   }) => {
-    const early = await make(engine, { type: 'early' });
-    const ended = await make(engine, { type: 'ended' });
+    const early = await create(engine, { type: 'early' });
+    const ended = await create(engine, { type: 'ended' });
     const lease = await claimOne(engine, { tasks: [{ type: 'ended', version: 1, limit: 1 }] });
     await finish(engine, lease, 'FAILED', {}, t0 + 2 * second);
-    const late = await make(engine, { type: 'late' }, t0 + 3 * second);
+    const late = await create(engine, { type: 'late' }, t0 + 3 * second);
     const cases: [number, string[]][] = [
       [t0 - 1, []],
       [t0, [early.id]],
@@ -251,8 +251,12 @@ export function readingTests(test: DefineTest): void {
       }),
     );
     const trigger = jobSpec({ origin: 'trigger', slot: jobSlot('sch_1', null) });
-    const made = await makeAll(engine, [...specs, slotJob('sch_2', t0 + 1, { origin: 'backfill' }), trigger]);
-    const ids = made.map(({ id }) => id);
+    const created = await createAll(engine, [
+      ...specs,
+      slotJob('sch_2', t0 + 1, { origin: 'backfill' }),
+      trigger,
+    ]);
+    const ids = created.map(({ id }) => id);
     await cancel(engine, { id: ids[1] as string });
     const of = (...places: number[]) => places.map((place) => ids[place]);
     const scheduleId = 'sch_1';
@@ -273,9 +277,9 @@ export function readingTests(test: DefineTest): void {
   test('what falls due next is counted in steps, and the earliest are told, whatever their type', async ({
     engine,
   }) => {
-    await makeOneOfEach(engine);
+    await createOneOfEach(engine);
     const later = (type: string, inMs: number, tenant: string | null = null) =>
-      make(engine, { type, due: { at: t0 + inMs }, tenant });
+      create(engine, { type, due: { at: t0 + inMs }, tenant });
     const [third, first, next, far] = [
       await later('b', 3 * minute + 7),
       await later('c', 10 * second, 'acme'),
@@ -314,7 +318,7 @@ export function readingTests(test: DefineTest): void {
 
   test('filters: made from and before an instant', async ({ engine }) => {
     const ids: string[] = [];
-    for (const n of [0, 1, 2, 3]) ids.push((await make(engine, {}, t0 + n)).id);
+    for (const n of [0, 1, 2, 3]) ids.push((await create(engine, {}, t0 + n)).id);
     assert.deepEqual(await list(engine, { createdFrom: t0 + 1, createdBefore: t0 + 3 }), [ids[2], ids[1]]);
     assert.deepEqual(await list(engine, { createdFrom: t0 + 3 }), [ids[3]]);
     assert.deepEqual(await list(engine, { createdBefore: t0 }), []);
@@ -324,7 +328,7 @@ export function readingTests(test: DefineTest): void {
     engine,
   }) => {
     const fail = async (message: string, name = 'Error') => {
-      const lease = await makeRunning(engine);
+      const lease = await createRunning(engine);
       await finish(engine, lease, 'FAILED', { error: { ...jobError(message), name } });
       return lease.id;
     };
@@ -338,7 +342,7 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('filters: values at paths of the input, compared as JSON', async ({ engine }) => {
-    const [number, text, deep, none] = await makeAll(engine, [
+    const [number, text, deep, none] = await createAll(engine, [
       jobSpec({ input: '{"user":{"id":1},"tag":"a"}' }),
       jobSpec({ input: '{"user":{"id":"1"},"tag":null}' }),
       jobSpec({ input: '{"user":{"id":{"x":true}},"tag":false}' }),
@@ -379,13 +383,13 @@ export function readingTests(test: DefineTest): void {
       '\n',
       '01',
     ];
-    const made = await makeAll(
+    const created = await createAll(
       engine,
       names.map((name) => jobSpec({ input: JSON.stringify({ at: { [name]: 7 } }) })),
     );
     const at = (path: string, value = '7') => list(engine, { input: [{ path, value }] });
     for (const [i, name] of names.entries()) {
-      assert.deepEqual(await at(`at.${name}`), [made[i]?.id], JSON.stringify(name));
+      assert.deepEqual(await at(`at.${name}`), [created[i]?.id], JSON.stringify(name));
     }
     for (const path of [
       'at.NUMBER',
@@ -397,7 +401,7 @@ export function readingTests(test: DefineTest): void {
     ]) {
       assert.deepEqual(await at(path), [], path);
     }
-    const listed = await make(engine, { input: '{"list":[1,[2,7]]}' });
+    const listed = await create(engine, { input: '{"list":[1,[2,7]]}' });
     assert.deepEqual(await at('list.1.1'), [listed.id]);
     const others = ['01', '+1', '-1', '1 ', ' 1', '4294967297', '18446744073709551617', '[1]', '#-1'];
     for (const other of others) {
@@ -407,15 +411,15 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('filters: dead letters, and everything but', async ({ engine }) => {
-    const dead = await makeFailed(engine);
-    const { id: alive } = await make(engine);
+    const dead = await createFailed(engine);
+    const { id: alive } = await create(engine);
     assert.deepEqual(await list(engine, { dead: true }), [dead.id]);
     assert.deepEqual(await list(engine, { dead: false }), [alive]);
   });
 
   test('jobs are counted by status', async ({ engine }) => {
-    await makeOneOfEach(engine);
-    await make(engine);
+    await createOneOfEach(engine);
+    await create(engine);
     const { status } = await engine.counts({ now: t0, cap: 100 });
     for (const name of jobStatuses) {
       assert.deepEqual(status[name], { count: name === 'PENDING' ? 2 : 1, capped: false }, name);
@@ -423,7 +427,7 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('a count stops at its cap and says so', async ({ engine }) => {
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: 8 }, () => jobSpec()),
     );
@@ -434,7 +438,7 @@ export function readingTests(test: DefineTest): void {
   test('what is ready is counted by queue, type and version, with the oldest due instant', async ({
     engine,
   }) => {
-    await makeAll(engine, [
+    await createAll(engine, [
       jobSpec({ due: { at: t0 - 5 } }),
       jobSpec({ due: { at: t0 - 9 } }),
       jobSpec({ version: 2 }),
@@ -461,14 +465,14 @@ export function readingTests(test: DefineTest): void {
       to: 'COMPLETED' | 'FAILED',
       at: number,
     ) => {
-      const lease = await makeRunning(engine, { type, due: { at: at - waitMs } }, at);
+      const lease = await createRunning(engine, { type, due: { at: at - waitMs } }, at);
       await finish(engine, lease, to, {}, at + durationMs);
     };
     await run('a', 10, 100, 'COMPLETED', t0 - hour);
     for (const n of [1, 2, 3]) await run('a', n * 10, n * 100, 'COMPLETED', t0);
     await run('a', 10, 5000, 'FAILED', t0);
     await run('b', 1, 7, 'COMPLETED', t0);
-    const { id } = await make(engine, { type: 'c' });
+    const { id } = await create(engine, { type: 'c' });
     await cancel(engine, { id }, t0 + 1);
     const { types } = await engine.stats({ now: t0 + hour, sinceAt: t0, types: null });
     const a = types.find(({ type }) => type === 'a');
@@ -494,7 +498,7 @@ export function readingTests(test: DefineTest): void {
       durationMs: number,
     ) => {
       const slot = scheduleId === null ? null : jobSlot(scheduleId, at);
-      const lease = await makeRunning(
+      const lease = await createRunning(
         engine,
         { type: 'a', slot, origin: slot === null ? 'event' : 'schedule' },
         at,
@@ -530,12 +534,12 @@ export function readingTests(test: DefineTest): void {
 
   test('what ended is summed up in steps of time, by type and by schedule', async ({ engine }) => {
     const run = async (
-      spec: Parameters<typeof makeRunning>[1],
+      spec: Parameters<typeof createRunning>[1],
       at: number,
       to: 'COMPLETED' | 'FAILED',
       durationMs: number,
     ) => {
-      const lease = await makeRunning(engine, spec, at);
+      const lease = await createRunning(engine, spec, at);
       await finish(engine, lease, to, {}, at + durationMs);
     };
     for (const n of [1, 2, 3, 4])
@@ -544,7 +548,7 @@ export function readingTests(test: DefineTest): void {
     const slot = jobSlot('nightly', t0 + minute);
     const spec = { type: 'b', slot, origin: 'schedule' as const };
     await run({ ...spec, due: { at: t0 + minute } }, t0 + minute + 30, 'COMPLETED', 11);
-    const { id } = await make(engine, { type: 'c' }, t0 + minute);
+    const { id } = await create(engine, { type: 'c' }, t0 + minute);
     await cancel(engine, { id }, t0 + 2 * minute - 1);
     // Ends where the last step does: it belongs to the next one.
     await run({ type: 'a' }, t0 + 3 * minute, 'COMPLETED', 0);
@@ -595,7 +599,7 @@ export function readingTests(test: DefineTest): void {
   }) => {
     for (let n = 0; n < 40; n += 1) {
       const type = n % 4 === 0 ? 'b' : 'a';
-      const lease = await makeRunning(engine, { type, due: { at: t0 + n * second - 20 } }, t0 + n * second);
+      const lease = await createRunning(engine, { type, due: { at: t0 + n * second - 20 } }, t0 + n * second);
       await finish(engine, lease, n % 10 === 3 ? 'FAILED' : 'COMPLETED', {}, t0 + n * second + 5);
     }
     const steps = { fromAt: t0, stepMs: minute, stepCount: 1, sampleCount: 8 };
@@ -611,11 +615,11 @@ export function readingTests(test: DefineTest): void {
   });
 
   test('the audit is read newest first, by subject or whole, in pages', async ({ engine }) => {
-    const made = await makeAll(
+    const created = await createAll(
       engine,
       Array.from({ length: 5 }, () => jobSpec()),
     );
-    for (const [n, { id }] of made.entries()) await cancel(engine, { id }, t0 + n);
+    for (const [n, { id }] of created.entries()) await cancel(engine, { id }, t0 + n);
     const subjects: string[] = [];
     let before: number | null = null;
     for (;;) {
@@ -626,7 +630,7 @@ export function readingTests(test: DefineTest): void {
       subjects.push(...rows.map(({ subject }) => subject));
       before = last.position;
     }
-    assert.deepEqual(subjects, made.map(({ id }) => `job:${id}`).reverse());
+    assert.deepEqual(subjects, created.map(({ id }) => `job:${id}`).reverse());
     assert.deepEqual(
       (await engine.audit({ now: t0, subject: 'job:nobody', before: null, limit: 9 })).rows,
       [],

@@ -4,11 +4,11 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createAll,
+  createRunning,
   finish,
   heartbeat,
-  make,
-  makeAll,
-  makeRunning,
   only,
   read,
   reap,
@@ -27,7 +27,7 @@ export function reapTests(test: DefineTest): void {
   test('a lost lease is taken over under a new fence and the job stays RUNNING until it is settled', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine, { tenant: 'acme', metadata: '{"a":1}' });
+    const lease = await createRunning(engine, { tenant: 'acme', metadata: '{"a":1}' });
     const taken = only(await reap(engine, t0 + hour));
     assert.ok(taken.fence > lease.fence);
     assert.deepEqual(
@@ -40,7 +40,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('nothing of the old lease is accepted after it was taken over', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const taken = only(await reap(engine, t0 + hour));
     const before = await read(engine, lease.id);
     for (const to of ['COMPLETED', 'FAILED', 'RETRYING', 'SCHEDULED', 'PENDING', 'CANCELLED'] as const) {
@@ -59,7 +59,7 @@ export function reapTests(test: DefineTest): void {
   test('what was taken over is not given to another reaper until the lease of the first is over', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const first = only(await reap(engine, t0 + hour, 10 * second));
     assert.deepEqual(await reap(engine, t0 + hour + 10 * second - 1), []);
     const next = only(await reap(engine, t0 + hour + 10 * second, 10 * second));
@@ -71,7 +71,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a beginning that was written survives until somebody settles the loss', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await heartbeat(engine, lease, t0, { begun: true });
     assert.equal(only(await reap(engine, t0 + hour, second)).begun, true);
     assert.equal(only(await reap(engine, t0 + 2 * hour, second)).begun, true);
@@ -80,7 +80,7 @@ export function reapTests(test: DefineTest): void {
   test('an outcome that arrives after the lease ended counts, as long as no node took the lease over', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await heartbeat(engine, lease, t0, { begun: true });
     assert.equal(await settle(engine, settlement(lease, 'COMPLETED'), t0 + hour), 'done');
     assert.deepEqual(await reap(engine, t0 + hour), []);
@@ -92,8 +92,8 @@ export function reapTests(test: DefineTest): void {
   }) => {
     const at = (now: number, endedBy: number) =>
       engine.reap({ now, node: 'reaper', leaseMs: minute, limit: 10, endedBy });
-    const early = await makeRunning(engine, {}, t0, { leaseMs: minute });
-    const late = await makeRunning(engine, {}, t0, { leaseMs: 2 * minute });
+    const early = await createRunning(engine, {}, t0, { leaseMs: minute });
+    const late = await createRunning(engine, {}, t0, { leaseMs: 2 * minute });
     const none = await at(t0 + hour, t0 + minute - 1);
     assert.deepEqual([none.jobs, none.more, none.nextAt], [[], false, t0 + minute]);
     assert.equal(only((await at(t0 + hour, t0 + minute)).jobs).id, early.id);
@@ -103,7 +103,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a lost job is given again as a new attempt', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await heartbeat(engine, lease, t0, { begun: true });
     const taken = only(await reap(engine, t0 + hour));
     assert.equal(await settle(engine, lostSettlement(taken, 'begun'), t0 + hour), 'done');
@@ -113,7 +113,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a reaper may end the job, cancel it or hand it back unspent', async ({ engine }) => {
-    const failed = await makeRunning(engine);
+    const failed = await createRunning(engine);
     await finish(engine, only(await reap(engine, t0 + hour)), 'FAILED', {
       reason: 'lost',
       loss: 'begun',
@@ -124,14 +124,14 @@ export function reapTests(test: DefineTest): void {
       ['FAILED', 'lost'],
     );
 
-    const asked = await makeRunning(engine);
+    const asked = await createRunning(engine);
     await cancel(engine, { id: asked.id }, t0 + 1);
     const taken = only(await reap(engine, t0 + hour));
     assert.equal(taken.cancelRequestedAt, t0 + 1);
     await finish(engine, taken, 'CANCELLED');
     assert.equal(await statusOf(engine, asked.id), 'CANCELLED');
 
-    const released = await makeRunning(engine);
+    const released = await createRunning(engine);
     await finish(engine, only(await reap(engine, t0 + hour)), 'PENDING', { started: false });
     assert.deepEqual(
       [(await read(engine, released.id)).status, (await read(engine, released.id)).attempt],
@@ -140,7 +140,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a pass takes at most its limit and says that more is waiting', async ({ engine }) => {
-    await makeAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
+    await createAll(engine, [jobSpec(), jobSpec(), jobSpec()]);
     await claim(engine);
     const first = await engine.reap({ now: t0 + hour, node: 'reaper', leaseMs: hour, limit: 2 });
     assert.deepEqual([first.jobs.length, first.more], [2, true]);
@@ -150,8 +150,8 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a pass promotes what is due and counts it', async ({ engine }) => {
-    const { id } = await make(engine, { due: { at: t0 + minute } });
-    const { id: later } = await make(engine, { due: { at: t0 + hour } });
+    const { id } = await create(engine, { due: { at: t0 + minute } });
+    const { id: later } = await create(engine, { due: { at: t0 + hour } });
     const early = await engine.reap({ now: t0 + minute - 1, node: 'reaper', leaseMs: second, limit: 10 });
     assert.equal(early.promoted, 0);
     const reply = await engine.reap({ now: t0 + minute, node: 'reaper', leaseMs: second, limit: 10 });
@@ -163,9 +163,9 @@ export function reapTests(test: DefineTest): void {
   test('the reply names the next instant at which a lease or a start deadline ends', async ({ engine }) => {
     const at = async (now: number) =>
       (await engine.reap({ now, node: 'reaper', leaseMs: second, limit: 10 })).nextAt;
-    const lease = await makeRunning(engine, {}, t0, { leaseMs: hour });
+    const lease = await createRunning(engine, {}, t0, { leaseMs: hour });
     assert.equal(await at(t0), t0 + hour);
-    const { id } = await make(engine, { due: { at: t0 + minute }, startDeadlineMs: minute });
+    const { id } = await create(engine, { due: { at: t0 + minute }, startDeadlineMs: minute });
     const deadline = await at(t0);
     assert.ok(
       deadline !== null && Math.abs(deadline - (t0 + 2 * minute)) <= 1,
@@ -178,7 +178,7 @@ export function reapTests(test: DefineTest): void {
   });
 
   test('a job that waits far in the future is no work for a reaper', async ({ engine }) => {
-    await makeAll(engine, [jobSpec({ due: { at: t0 + 400 * 24 * hour } }), jobSpec({ due: { at: t0 } })]);
+    await createAll(engine, [jobSpec({ due: { at: t0 + 400 * 24 * hour } }), jobSpec({ due: { at: t0 } })]);
     const reply = await engine.reap({
       now: t0 + 399 * 24 * hour,
       node: 'reaper',

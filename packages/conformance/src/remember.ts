@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Engine, RememberInput } from '@duly/core/internal';
 import { day, hour, lockRequest, minute, t0 } from './builders.ts';
-import { claimOne, finish, makeRunning, reap } from './steps.ts';
+import { claimOne, createRunning, finish, reap } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 const recall = (engine: Engine, scope: string, key: string, now = t0) =>
@@ -35,7 +35,7 @@ export function rememberTests(test: DefineTest): void {
   });
 
   test('a value written under a lease of a job is seen by its next attempt', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const scope = `job:${lease.id}`;
     const guard = { job: lease.id, fence: lease.fence };
     const put = { value: '"step result"', forMs: null, guard };
@@ -49,7 +49,7 @@ export function rememberTests(test: DefineTest): void {
   });
 
   test('scopes and keys are apart', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const guard = { job: lease.id, fence: lease.fence };
     await write(engine, `job:${lease.id}`, 'k', { value: '1', forMs: null, guard });
     assert.equal((await recall(engine, 'once', 'k')).result, 'absent');
@@ -60,7 +60,7 @@ export function rememberTests(test: DefineTest): void {
   test('a guard that no longer holds writes nothing: a job whose lease was taken over', async ({
     engine,
   }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await reap(engine, t0 + hour);
     const guard = { job: lease.id, fence: lease.fence };
     const reply = await write(engine, `job:${lease.id}`, 'k', { value: '1', forMs: null, guard }, t0 + hour);
@@ -69,7 +69,7 @@ export function rememberTests(test: DefineTest): void {
   });
 
   test('a guard that no longer holds writes nothing: a job that has ended', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED');
     const guard = { job: lease.id, fence: lease.fence };
     assert.equal((await write(engine, 'once', 'k', { value: '1', forMs: null, guard })).result, 'lost');
@@ -91,7 +91,7 @@ export function rememberTests(test: DefineTest): void {
   });
 
   test('a value kept for a time is absent after it and may be written again', async ({ engine }) => {
-    const lease = await makeRunning(engine, {}, t0, { leaseMs: 10 * day });
+    const lease = await createRunning(engine, {}, t0, { leaseMs: 10 * day });
     const put = { value: '1', forMs: hour, guard: { job: lease.id, fence: lease.fence } };
     await write(engine, 'once', 'k', put);
     assert.equal((await recall(engine, 'once', 'k', t0 + hour - 1)).result, 'present');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Engine, LogLine, Progress } from '@duly/core/internal';
 import { settlement, t0 } from './builders.ts';
-import { cancel, claimOne, finish, makeRunning, only, read, settle } from './steps.ts';
+import { cancel, claimOne, createRunning, finish, only, read, settle } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 const progress = (percent: number, fields: Partial<Progress> = {}): Progress => ({
@@ -33,14 +33,14 @@ async function report(
 /** What `report` and `logs` promise. */
 export function reportTests(test: DefineTest): void {
   test('progress of a running attempt is shown', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const shown = progress(55.5, { message: 'Transcoding 720p', step: 2, of: 4 });
     assert.equal(await report(engine, lease, { progress: shown }), 'kept');
     assert.deepEqual((await read(engine, lease.id)).progress, shown);
   });
 
   test('progress never goes back within an attempt', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await report(engine, lease, { progress: progress(50) });
     await report(engine, lease, { progress: progress(30) });
     assert.equal((await read(engine, lease.id)).progress.percent, 50);
@@ -53,7 +53,7 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('a report that arrives twice keeps its lines once', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const logs = lines('one', 'two');
     await report(engine, lease, { logs });
     await report(engine, lease, { logs: [...logs, ...lines('three')] });
@@ -65,7 +65,7 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('log lines are kept in order, numbered on, with their attempt', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await report(engine, lease, { logs: lines('one', 'zwei – 二') });
     await finish(engine, lease, 'RETRYING', { due: { inMs: 0 } });
     const again = await claimOne(engine);
@@ -87,7 +87,7 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('log lines are read in pages, before and after the job has ended', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await report(engine, lease, { logs: lines('a', 'b', 'c', 'd', 'e') });
     const readAll = async (): Promise<string[]> => {
       const messages: string[] = [];
@@ -107,7 +107,7 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('only so many log lines are kept: the oldest give way', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await report(engine, lease, { logs: lines('1', '2', '3', '4') }, 3);
     await report(engine, lease, { logs: lines('5', '6') }, 3);
     const kept = (await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 })).lines;
@@ -118,10 +118,10 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('reports are answered one by one; what is lost writes nothing', async ({ engine }) => {
-    const kept = await makeRunning(engine);
-    const ended = await makeRunning(engine);
+    const kept = await createRunning(engine);
+    const ended = await createRunning(engine);
     await finish(engine, ended, 'COMPLETED');
-    const terminated = await makeRunning(engine);
+    const terminated = await createRunning(engine);
     await cancel(engine, { id: terminated.id }, t0, 'terminate');
     const body = { progress: progress(40, { message: 'late' }), logs: lines('late') };
     const reports = [
@@ -141,7 +141,7 @@ export function reportTests(test: DefineTest): void {
   });
 
   test('a report does not renew the lease', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const before = (await read(engine, lease.id)).leaseUntilAt;
     await report(engine, lease, { progress: progress(1) });
     assert.equal((await read(engine, lease.id)).leaseUntilAt, before);

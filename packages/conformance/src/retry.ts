@@ -5,13 +5,13 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createFailed,
+  createRunning,
   feedAfter,
   feedPosition,
   finish,
   heartbeat,
-  make,
-  makeFailed,
-  makeRunning,
   only,
   read,
   reap,
@@ -23,7 +23,7 @@ import type { DefineTest } from './suite.ts';
 /** What `retry` promises. */
 export function retryTests(test: DefineTest): void {
   test('a dead letter comes back as the same job and can be taken at once', async ({ engine }) => {
-    const lease = await makeFailed(engine, { input: '{"x":1}', metadata: '{"m":2}', tenant: 'acme' });
+    const lease = await createFailed(engine, { input: '{"x":1}', metadata: '{"m":2}', tenant: 'acme' });
     const item = await retry(engine, lease.id, t0 + hour);
     assert.deepEqual([item.id, item.result, item.status], [lease.id, 'changed', 'PENDING']);
     const job = await read(engine, lease.id, t0 + hour);
@@ -42,7 +42,7 @@ export function retryTests(test: DefineTest): void {
   });
 
   test('a retried job keeps the record of its earlier attempts', async ({ engine }) => {
-    const lease = await makeFailed(engine);
+    const lease = await createFailed(engine);
     await retry(engine, lease.id);
     await finish(engine, await claimOne(engine), 'COMPLETED');
     const { attempts, status, error } = await read(engine, lease.id);
@@ -57,7 +57,7 @@ export function retryTests(test: DefineTest): void {
   });
 
   test('a cancelled job comes back and is no longer asked to cancel', async ({ engine }) => {
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await cancel(engine, { id: lease.id });
     await finish(engine, lease, 'CANCELLED');
     await retry(engine, lease.id, t0 + minute);
@@ -72,24 +72,24 @@ export function retryTests(test: DefineTest): void {
       ['own time runs', t0 + minute, false],
     ] as const) {
       const fields = { dedupe: dedupe(key, { forMs: hour, mode: 'replace' }) } as const;
-      const { id } = await make(engine, { ...fields, due: { at: t0 + minute } });
+      const { id } = await create(engine, { ...fields, due: { at: t0 + minute } });
       await cancel(engine, { id });
       await retry(engine, id, retryAt);
       // Three hours after its creation, only the key that was taken anew is held.
-      const next = await make(engine, { ...fields, due: { at: t0 + 4 * hour } }, t0 + 3 * hour);
+      const next = await create(engine, { ...fields, due: { at: t0 + 4 * hour } }, t0 + 3 * hour);
       assert.deepEqual([key, next.deduped, next.id === id], [key, holds, holds]);
     }
     const fields = { dedupe: dedupe('taken', { forMs: hour }) };
-    const first = await make(engine, { ...fields, due: { at: t0 + minute } });
+    const first = await create(engine, { ...fields, due: { at: t0 + minute } });
     await cancel(engine, { id: first.id });
-    const second = await make(engine, { ...fields, due: { at: t0 + 9 * hour } }, t0 + 2 * hour);
+    const second = await create(engine, { ...fields, due: { at: t0 + 9 * hour } }, t0 + 2 * hour);
     await retry(engine, first.id, t0 + 2 * hour + 1);
-    const folded = await make(engine, fields, t0 + 2 * hour + 2);
+    const folded = await create(engine, fields, t0 + 2 * hour + 2);
     assert.equal(folded.id, second.id);
   });
 
   test('an expired job comes back and does not expire again at once', async ({ engine }) => {
-    const { id } = await make(engine, { startDeadlineMs: second });
+    const { id } = await create(engine, { startDeadlineMs: second });
     await reap(engine, t0 + minute);
     assert.equal(await statusOf(engine, id), 'EXPIRED');
     await retry(engine, id, t0 + hour);
@@ -100,18 +100,18 @@ export function retryTests(test: DefineTest): void {
   test('a job that was put off by a gate or a due time and then cancelled is due at once', async ({
     engine,
   }) => {
-    const { id } = await make(engine, { due: { at: t0 + 24 * hour } });
+    const { id } = await create(engine, { due: { at: t0 + 24 * hour } });
     await cancel(engine, { id });
     assert.equal((await retry(engine, id, t0 + 1)).status, 'PENDING');
     assert.equal((await claimOne(engine, {}, t0 + 1)).id, id);
   });
 
   test('a completed or unfinished job is not retried; an unknown one is missing', async ({ engine }) => {
-    const completed = await makeRunning(engine);
+    const completed = await createRunning(engine);
     await finish(engine, completed, 'COMPLETED');
-    const running = await makeRunning(engine);
-    const { id: pending } = await make(engine);
-    const { id: scheduled } = await make(engine, { due: { at: t0 + hour } });
+    const running = await createRunning(engine);
+    const { id: pending } = await create(engine);
+    const { id: scheduled } = await create(engine, { due: { at: t0 + hour } });
     for (const id of [completed.id, running.id, pending, scheduled]) {
       const before = await read(engine, id);
       const item = await retry(engine, id, t0 + 1);
@@ -124,7 +124,7 @@ export function retryTests(test: DefineTest): void {
   });
 
   test('a retry that is sent twice brings the job back once', async ({ engine }) => {
-    const lease = await makeFailed(engine);
+    const lease = await createFailed(engine);
     await retry(engine, lease.id, t0 + 1);
     const before = await read(engine, lease.id);
     await retry(engine, lease.id, t0 + 2);
@@ -133,16 +133,16 @@ export function retryTests(test: DefineTest): void {
   });
 
   test('the audit row of a retry tells how the job came back', async ({ engine }) => {
-    const lease = await makeFailed(engine, { serial: 's' });
-    await make(engine, { serial: 's' });
+    const lease = await createFailed(engine, { serial: 's' });
+    await create(engine, { serial: 's' });
     assert.equal((await retry(engine, lease.id)).status, 'BLOCKED');
     const row = only(await auditOf(engine, `job:${lease.id}`));
     assert.ok(row.after?.includes('BLOCKED'), `after: ${row.after}`);
   });
 
   test('the feed shows a job that is retried into a line as retried', async ({ engine }) => {
-    const lease = await makeFailed(engine, { serial: 's' });
-    await make(engine, { serial: 's' });
+    const lease = await createFailed(engine, { serial: 's' });
+    await create(engine, { serial: 's' });
     const position = await feedPosition(engine);
     await retry(engine, lease.id);
     const changes = await feedAfter(engine, position);
@@ -153,7 +153,7 @@ export function retryTests(test: DefineTest): void {
   });
 
   test('a retry leaves an audit row', async ({ engine }) => {
-    const lease = await makeFailed(engine);
+    const lease = await createFailed(engine);
     await retry(engine, lease.id, t0 + 5);
     const row = only(await auditOf(engine, `job:${lease.id}`));
     assert.deepEqual(

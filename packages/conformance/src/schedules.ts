@@ -32,11 +32,11 @@ import {
   claim,
   claimOne,
   claimSchedule,
+  create,
+  createRunning,
   deleteJobs,
   finish,
   itemAt,
-  make,
-  makeRunning,
   only,
   read,
   readSchedule,
@@ -57,15 +57,15 @@ const dueIds = async (engine: Engine, now: number): Promise<string[]> =>
   (await engine.claimSchedules(scheduleClaim({ now }))).schedules.map(({ id }) => id);
 
 /** Makes a schedule that is due and claims it. */
-async function makeClaimed(engine: Engine, now = t0): Promise<ClaimedSchedule> {
+async function createClaimed(engine: Engine, now = t0): Promise<ClaimedSchedule> {
   const put = schedulePut({ dueAt: now });
   await applySchedules(engine, [put], now);
   return claimSchedule(engine, put.id, now);
 }
 
 /** Makes a schedule that waits for a job and is due by nothing else. */
-async function makeWaiting(engine: Engine, waitsFor: string): Promise<string> {
-  const claimed = await makeClaimed(engine);
+async function createWaiting(engine: Engine, waitsFor: string): Promise<string> {
+  const claimed = await createClaimed(engine);
   assert.equal(await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor })), 'fired');
   return claimed.id;
 }
@@ -111,18 +111,18 @@ function applyTests(test: DefineTest): void {
     engine,
   }) => {
     const put = schedulePut();
-    const made = only(await applySchedules(engine, [put]));
+    const created = only(await applySchedules(engine, [put]));
     const edit = {
       ...put,
-      expectVersion: made.version,
+      expectVersion: created.version,
       spec: '"new"',
       state: '"s"',
       dueAt: t0 + hour,
       action: 'edit',
     };
     const edited = only(await applySchedules(engine, [edit], t0 + 1));
-    assert.ok(edited.version > made.version);
-    assert.equal(edited.generation, made.generation);
+    assert.ok(edited.version > created.version);
+    assert.equal(edited.generation, created.generation);
     const record = await readSchedule(engine, put.id);
     assert.deepEqual(
       [record?.spec, record?.state, record?.dueAt, record?.createdAt, record?.updatedAt, record?.version],
@@ -337,7 +337,7 @@ function applyRunTests(test: DefineTest): void {
   test('a change ends other runs before it makes its own, and its note is in the audit', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const old = slotJob(claimed.id, t0);
     assert.equal(await fire(engine, fireGroup(claimed, { jobs: [old] })), 'fired');
     const record = await readSchedule(engine, claimed.id);
@@ -463,7 +463,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('unfinished jobs of the schedule come with it, oldest first', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const jobs = Array.from({ length: 12 }, (_, n) => slotJob(claimed.id, t0 - (12 - n) * minute));
     assert.equal(await fire(engine, fireGroup(claimed, { jobs, dueAt: t0 })), 'fired');
     const running = await claimOne(engine, { limit: 1, leaseMs: day });
@@ -488,7 +488,7 @@ function claimTests(test: DefineTest): void {
   });
 
   test('a run that was told to run beside others is not among the unfinished ones', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const counted = slotJob(claimed.id, t0);
     const beside = slotJob(claimed.id, t0, {
       origin: 'trigger',
@@ -502,7 +502,7 @@ function claimTests(test: DefineTest): void {
 
 function fireTests(test: DefineTest): void {
   test('a fire writes slots, jobs and cursor together and ends the lease', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const job = slotJob(claimed.id, t0);
     const group = fireGroup(claimed, {
       state: '{"cursor":"x"}',
@@ -520,16 +520,16 @@ function fireTests(test: DefineTest): void {
       generation: claimed.generation,
       decidedAt: t0,
     });
-    const made = await read(engine, job.id);
-    assert.deepEqual([made.status, made.origin, made.slot], ['PENDING', 'schedule', job.slot]);
+    const created = await read(engine, job.id);
+    assert.deepEqual([created.status, created.origin, created.slot], ['PENDING', 'schedule', job.slot]);
     assert.deepEqual(await dueIds(engine, t0 + 1), [claimed.id], 'nobody has to wait for the lease to end');
   });
 
   test('a fire may take what it makes, and what else is ready, in the same transaction', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
-    const other = await make(engine);
+    const claimed = await createClaimed(engine);
+    const other = await create(engine);
     const job = slotJob(claimed.id, t0);
     const reply = await engine.fire({
       now: t0,
@@ -548,8 +548,8 @@ function fireTests(test: DefineTest): void {
   test('a claim that travels with a fire in conflict takes what is ready, and nothing of the fire', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
-    const ready = await make(engine);
+    const claimed = await createClaimed(engine);
+    const ready = await create(engine);
     const group = fireGroup(claimed, { jobs: [slotJob(claimed.id, t0)] });
     const stale = { ...group, version: group.version + 1 };
     const reply = await engine.fire({ now: t0, node: 'n', groups: [stale], claim: claimRequest() });
@@ -561,7 +561,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('the leases of a fire whose answer was lost are given again for their token', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const job = slotJob(claimed.id, t0);
     const request = claimRequest();
     const group = fireGroup(claimed, { jobs: [job] });
@@ -571,7 +571,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a run that waits is told what changed', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const [first, second] = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
     assert.equal(await fire(engine, fireGroup(claimed, { jobs: [first, second], dueAt: t0 })), 'fired');
     const next = await claimSchedule(engine, claimed.id);
@@ -584,7 +584,7 @@ function fireTests(test: DefineTest): void {
   test('a fire that tells a run which has started or is over is stale: nothing is written, and it may be claimed at once', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const [first, second] = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
     assert.equal(await fire(engine, fireGroup(claimed, { jobs: [first, second], dueAt: t0 })), 'fired');
     const running = await claimOne(engine, { limit: 1 });
@@ -618,7 +618,7 @@ function fireTests(test: DefineTest): void {
   }) => {
     const put = schedulePut();
     const { version } = only(await applySchedules(engine, [put]));
-    const { id } = await makeRunning(engine, slotJob(put.id, t0));
+    const { id } = await createRunning(engine, slotJob(put.id, t0));
     const change = {
       ...put,
       expectVersion: version,
@@ -647,7 +647,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a fire under a lease that was taken over is a conflict', async ({ engine }) => {
-    const first = await makeClaimed(engine);
+    const first = await createClaimed(engine);
     const second_ = await claimSchedule(engine, first.id, t0 + minute);
     assert.equal(await fire(engine, fireGroup(first, { slots: [slotRow(t0)] }), t0 + minute), 'conflict');
     assert.deepEqual(await slotsOf(engine, first.id), []);
@@ -656,7 +656,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a fire that took effect is a conflict when it is repeated', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const job = slotJob(claimed.id, t0);
     const group = fireGroup(claimed, { slots: [slotRow(t0, { jobId: job.id })], jobs: [job] });
     assert.equal(await fire(engine, group), 'fired');
@@ -666,7 +666,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a fire of a deleted schedule is a conflict', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const removal = {
       op: 'delete' as const,
       id: claimed.id,
@@ -680,8 +680,8 @@ function fireTests(test: DefineTest): void {
   });
 
   test('groups of a fire stand or fall alone', async ({ engine }) => {
-    const good = await makeClaimed(engine);
-    const bad = await makeClaimed(engine);
+    const good = await createClaimed(engine);
+    const bad = await createClaimed(engine);
     const groups = [
       fireGroup(bad, { version: bad.version + 1, slots: [slotRow(t0)] }),
       fireGroup(good, { slots: [slotRow(t0)] }),
@@ -697,10 +697,10 @@ function fireTests(test: DefineTest): void {
   test('a fire may end other runs: waiting ones at once, running ones asked or terminated', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
-    const asked = await makeRunning(engine);
-    const terminated = await makeRunning(engine);
-    const { id: waiting } = await make(engine);
+    const claimed = await createClaimed(engine);
+    const asked = await createRunning(engine);
+    const terminated = await createRunning(engine);
+    const { id: waiting } = await create(engine);
     const job = slotJob(claimed.id, t0, { gates: [{ kind: 'overlap', ref: asked.id }] });
     const cancels: FireGroup['cancel'] = [
       { id: asked.id, mode: 'ask' },
@@ -719,8 +719,8 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a job behind a run that the same fire terminates may start at once', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
-    const running = await makeRunning(engine);
+    const claimed = await createClaimed(engine);
+    const running = await createRunning(engine);
     const job = slotJob(claimed.id, t0, { gates: [{ kind: 'overlap', ref: running.id }] });
     const group = fireGroup(claimed, { cancel: [{ id: running.id, mode: 'terminate' }], jobs: [job] });
     assert.equal(await fire(engine, group), 'fired');
@@ -730,7 +730,7 @@ function fireTests(test: DefineTest): void {
   test('slots decided alike, one after the other, are one row with a range and a count', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const missed = (at: number, count: number) =>
       slotRow(at, { toAt: at + minute, count, decision: 'missed', reason: 'grace' });
     await fire(engine, fireGroup(claimed, { dueAt: t0, slots: [missed(t0, 2)] }));
@@ -757,7 +757,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('a row that was lengthened keeps its first and its last decision', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const skipped = (at: number, node: string) =>
       slotRow(at, { decision: 'skipped', reason: 'overlap', node });
     await fire(engine, fireGroup(claimed, { dueAt: t0, slots: [skipped(t0, 'node-a')] }));
@@ -771,7 +771,7 @@ function fireTests(test: DefineTest): void {
   });
 
   test('the ledger is read newest first, within bounds', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const hours = [1, 2, 3, 4].map((n) => t0 + n * hour);
     const slots = [
       slotRow(itemAt(hours, 0), {
@@ -800,8 +800,8 @@ function fireTests(test: DefineTest): void {
 
 function waitTests(test: DefineTest): void {
   /** A job of a schedule of its own, RUNNING. */
-  const makeRun = async (engine: Engine, fields: Partial<JobSpec> = {}) =>
-    makeRunning(engine, slotJob(freshId('sch'), t0, fields));
+  const createRun = async (engine: Engine, fields: Partial<JobSpec> = {}) =>
+    createRunning(engine, slotJob(freshId('sch'), t0, fields));
 
   const ends: Record<string, (engine: Engine, job: { id: string; fence: number }) => Promise<unknown>> = {
     'a completion': (engine, job) => finish(engine, job, 'COMPLETED', {}, t0 + minute),
@@ -810,8 +810,8 @@ function waitTests(test: DefineTest): void {
   };
   for (const [name, end] of Object.entries(ends)) {
     test(`a schedule that waits for a job is due the moment it ends: by ${name}`, async ({ engine }) => {
-      const job = await makeRun(engine);
-      const id = await makeWaiting(engine, job.id);
+      const job = await createRun(engine);
+      const id = await createWaiting(engine, job.id);
       assert.deepEqual(await dueIds(engine, t0 + minute), []);
       await end(engine, job);
       const claimed = only((await engine.claimSchedules(scheduleClaim({ now: t0 + minute }))).schedules);
@@ -822,26 +822,26 @@ function waitTests(test: DefineTest): void {
   }
 
   test('a schedule that waits for a job is due when that job is cancelled or expires', async ({ engine }) => {
-    const { id: cancelled } = await make(engine, slotJob('sch_a', t0));
-    const first = await makeWaiting(engine, cancelled);
+    const { id: cancelled } = await create(engine, slotJob('sch_a', t0));
+    const first = await createWaiting(engine, cancelled);
     await cancel(engine, { id: cancelled }, t0 + 1);
     assert.deepEqual(await dueIds(engine, t0 + 1), [first]);
-    const { id: expiring } = await make(engine, slotJob('sch_a', t0, { startDeadlineMs: second }));
-    const second_ = await makeWaiting(engine, expiring);
+    const { id: expiring } = await create(engine, slotJob('sch_a', t0, { startDeadlineMs: second }));
+    const second_ = await createWaiting(engine, expiring);
     await reap(engine, t0 + 2 * second);
     assert.deepEqual(await dueIds(engine, t0 + 2 * second), [second_]);
   });
 
   test('a schedule that waits for a job is due when that job is deleted', async ({ engine }) => {
-    const { id } = await make(engine, slotJob('sch_a', t0));
-    const schedule = await makeWaiting(engine, id);
+    const { id } = await create(engine, slotJob('sch_a', t0));
+    const schedule = await createWaiting(engine, id);
     await deleteJobs(engine, [id], t0 + 1);
     assert.deepEqual(await dueIds(engine, t0 + 1), [schedule]);
   });
 
   test('a schedule that would wait for a job that ended meanwhile is due at once', async ({ engine }) => {
-    const job = await makeRun(engine);
-    const claimed = await makeClaimed(engine);
+    const job = await createRun(engine);
+    const claimed = await createClaimed(engine);
     await finish(engine, job, 'COMPLETED');
     assert.equal(await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor: job.id })), 'fired');
     const next = only((await engine.claimSchedules(scheduleClaim({ now: t0 + 1 }))).schedules);
@@ -854,8 +854,8 @@ function waitTests(test: DefineTest): void {
   test('a fire that leaves its schedule due at once tells those who sleep, the node that fired among them', async ({
     engine,
   }) => {
-    const job = await makeRun(engine);
-    const claimed = await makeClaimed(engine);
+    const job = await createRun(engine);
+    const claimed = await createClaimed(engine);
     await finish(engine, job, 'COMPLETED');
     const received: Notification[] = [];
     const stop = engine.subscribe((notification) => received.push(notification));
@@ -865,15 +865,15 @@ function waitTests(test: DefineTest): void {
   });
 
   test('a schedule that would wait for a job that is gone is due at once', async ({ engine }) => {
-    const { id } = await make(engine, slotJob('sch_a', t0));
-    const claimed = await makeClaimed(engine);
+    const { id } = await create(engine, slotJob('sch_a', t0));
+    const claimed = await createClaimed(engine);
     await deleteJobs(engine, [id]);
     assert.equal(await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor: id })), 'fired');
     assert.deepEqual(await dueIds(engine, t0 + 1), [claimed.id]);
   });
 
   test('an edit that would wait for a job that ended meanwhile is due at once', async ({ engine }) => {
-    const job = await makeRun(engine);
+    const job = await createRun(engine);
     await finish(engine, job, 'COMPLETED');
     const put = schedulePut({ dueAt: null, waitsFor: job.id });
     await applySchedules(engine, [put], t0 + 1);
@@ -881,14 +881,14 @@ function waitTests(test: DefineTest): void {
   });
 
   test('a schedule may wait for a job that no schedule made', async ({ engine }) => {
-    const job = await makeRunning(engine);
-    const id = await makeWaiting(engine, job.id);
+    const job = await createRunning(engine);
+    const id = await createWaiting(engine, job.id);
     await finish(engine, job, 'COMPLETED', {}, t0 + 1);
     assert.deepEqual(await dueIds(engine, t0 + 1), [id]);
   });
 
   test('a schedule waits for a job that the same fire makes', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const job = slotJob(claimed.id, t0);
     const group = fireGroup(claimed, { dueAt: null, waitsFor: job.id, jobs: [job] });
     assert.equal(await fire(engine, group), 'fired');
@@ -907,8 +907,8 @@ function waitTests(test: DefineTest): void {
   });
 
   test('a job that only waits to run again does not make the schedule due', async ({ engine }) => {
-    const job = await makeRun(engine);
-    await makeWaiting(engine, job.id);
+    const job = await createRun(engine);
+    await createWaiting(engine, job.id);
     await finish(engine, job, 'RETRYING');
     assert.deepEqual(await dueIds(engine, t0 + hour), []);
   });
@@ -916,8 +916,8 @@ function waitTests(test: DefineTest): void {
   test('a schedule that has a due time beside the job it waits for keeps the earlier of the two', async ({
     engine,
   }) => {
-    const job = await makeRun(engine);
-    const claimed = await makeClaimed(engine);
+    const job = await createRun(engine);
+    const claimed = await createClaimed(engine);
     await fire(engine, fireGroup(claimed, { dueAt: t0 + minute, waitsFor: job.id }));
     assert.deepEqual(await dueIds(engine, t0 + minute - 1), []);
     assert.deepEqual(await dueIds(engine, t0 + minute), [claimed.id]);
@@ -928,7 +928,7 @@ function deleteTests(test: DefineTest): void {
   test('deleting a schedule cancels what has not started, lets running jobs finish and keeps the ledger', async ({
     engine,
   }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const [running, pending, scheduled] = [t0 - 1, t0, t0 + hour].map((at) => slotJob(claimed.id, at));
     assert.ok(running && pending && scheduled);
     const blocked = slotJob(claimed.id, t0 + 1, { gates: [{ kind: 'overlap', ref: running.id }] });
@@ -956,11 +956,11 @@ function deleteTests(test: DefineTest): void {
   });
 
   test('deleting a schedule leaves the jobs of others alone', async ({ engine }) => {
-    const mine = await makeClaimed(engine);
-    const other = await makeClaimed(engine);
+    const mine = await createClaimed(engine);
+    const other = await createClaimed(engine);
     const job = slotJob(other.id, t0 + hour);
     await fire(engine, fireGroup(other, { jobs: [job] }));
-    const { id: free } = await make(engine, { due: { at: t0 + hour } });
+    const { id: free } = await create(engine, { due: { at: t0 + hour } });
     await applySchedules(engine, [
       { op: 'delete', id: mine.id, expectVersion: mine.version, action: 'delete' },
     ]);
@@ -969,7 +969,7 @@ function deleteTests(test: DefineTest): void {
   });
 
   test('deleting jobs never stops their schedule', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const [ended, waiting] = [slotJob(claimed.id, t0), slotJob(claimed.id, t0 + hour)];
     await fire(
       engine,
@@ -982,9 +982,9 @@ function deleteTests(test: DefineTest): void {
   });
 
   test('jobs of a schedule never dedupe', async ({ engine }) => {
-    const claimed = await makeClaimed(engine);
+    const claimed = await createClaimed(engine);
     const jobs = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
-    await make(engine, jobSpec({ type: 'other' }));
+    await create(engine, jobSpec({ type: 'other' }));
     const reply = await engine.fire({ now: t0, node: 'n', groups: [fireGroup(claimed, { jobs })] });
     assert.deepEqual(reply.groups, ['fired']);
     assert.equal((await claim(engine)).length, 2);

@@ -44,14 +44,14 @@ export function itemAt<Item>(items: readonly Item[], index: number): Item {
 }
 
 /** Makes jobs as one group. */
-export async function makeAll(engine: Engine, jobs: JobSpec[], now = t0): Promise<EnqueuedItem[]> {
+export async function createAll(engine: Engine, jobs: JobSpec[], now = t0): Promise<EnqueuedItem[]> {
   const reply = await engine.enqueue({ now, groups: [{ jobs }] });
   return accepted(only(reply.groups));
 }
 
 /** Makes one job. */
-export async function make(engine: Engine, fields: Partial<JobSpec> = {}, now = t0): Promise<EnqueuedItem> {
-  return only(await makeAll(engine, [jobSpec(fields)], now));
+export async function create(engine: Engine, fields: Partial<JobSpec> = {}, now = t0): Promise<EnqueuedItem> {
+  return only(await createAll(engine, [jobSpec(fields)], now));
 }
 
 /** Reads a job that must be there. */
@@ -99,13 +99,13 @@ export async function claimOne(
 }
 
 /** Makes a job and claims it; nothing else may be ready. */
-export async function makeRunning(
+export async function createRunning(
   engine: Engine,
   fields: Partial<JobSpec> = {},
   now = t0,
   claimFields: Partial<ClaimRequest> = {},
 ): Promise<ClaimedJob> {
-  const { id } = await make(engine, { due: { at: now }, ...fields }, now);
+  const { id } = await create(engine, { due: { at: now }, ...fields }, now);
   const lease = await claimOne(
     engine,
     { tasks: [{ type: fields.type ?? 'work', version: fields.version ?? 1, limit: 1 }], ...claimFields },
@@ -132,12 +132,12 @@ export async function finish(
 }
 
 /** Makes a job and brings it to FAILED. */
-export async function makeFailed(
+export async function createFailed(
   engine: Engine,
   fields: Partial<JobSpec> = {},
   now = t0,
 ): Promise<ClaimedJob> {
-  const lease = await makeRunning(engine, fields, now);
+  const lease = await createRunning(engine, fields, now);
   await finish(engine, lease, 'FAILED', {}, now);
   return lease;
 }

@@ -24,11 +24,11 @@ import {
   applySchedules,
   claim,
   claimReply,
+  create,
+  createAll,
   feedAfter,
   feedPosition,
   itemAt,
-  make,
-  makeAll,
   read,
   readSchedule,
   statusOf,
@@ -227,7 +227,7 @@ export function togetherTests(test: DefineTest): void {
     const specs = Array.from({ length: manyCount }, (_, i) =>
       jobSpec({ due: { at: t0 - ((i * 7) % manyCount) * second }, input: JSON.stringify({ i }) }),
     );
-    await makeAll(engine, specs);
+    await createAll(engine, specs);
     const { claimed } = await claimReply(engine, { limit: manyCount });
     const byDue = [...specs].sort((a, b) => dueOf(a) - dueOf(b));
     assert.deepEqual(
@@ -246,8 +246,8 @@ export function togetherTests(test: DefineTest): void {
   });
 
   test('outcomes that travel together are recorded as if each had come alone', async ({ engine }) => {
-    const alone = await makeRunningSet(engine);
-    const together = await makeRunningSet(engine);
+    const alone = await createRunningSet(engine);
+    const together = await createRunningSet(engine);
     const ends = (jobs: ClaimedJob[]): Settlement[] => jobs.map((job, i) => settlementOf(job, i));
     const position = await feedPosition(engine);
     for (const one of ends(alone)) await engine.exchange({ now: t0 + 1, settle: [one], claim: null });
@@ -267,21 +267,21 @@ export function togetherTests(test: DefineTest): void {
 
   test('everything that waited for jobs that ended together is set free', async ({ engine }) => {
     const scheduleId = freshId('sch');
-    const [gated, child, serial, keyed, waited] = await makeRunningJobs(engine, [
+    const [gated, child, serial, keyed, waited] = await createRunningJobs(engine, [
       jobSpec(),
       jobSpec(),
       jobSpec({ serial: 'line' }),
       jobSpec({ dedupe: dedupe('held') }),
       jobSpec(),
     ]);
-    const others = await makeRunningJobs(
+    const others = await createRunningJobs(
       engine,
       Array.from({ length: manyCount }, () => jobSpec()),
     );
-    const behind = await make(engine, { gates: [{ kind: 'overlap', ref: id(gated) }] });
-    const next = await make(engine, { serial: 'line' });
+    const behind = await create(engine, { gates: [{ kind: 'overlap', ref: id(gated) }] });
+    const next = await create(engine, { serial: 'line' });
     const kid = jobSpec({ parent: { id: id(child), key: 'one' } });
-    await makeAll(engine, [kid]);
+    await createAll(engine, [kid]);
     await applySchedules(engine, [schedulePut({ id: scheduleId, dueAt: null, waitsFor: id(waited) })]);
     assert.deepEqual(
       [await statusOf(engine, behind.id), await statusOf(engine, next.id)],
@@ -300,17 +300,17 @@ export function togetherTests(test: DefineTest): void {
     );
     assert.equal((await readSchedule(engine, scheduleId, t0 + 1))?.dueAt, t0 + 1);
     const again = jobSpec({ dedupe: dedupe('held') });
-    const [free] = await makeAll(engine, [again], t0 + 2);
+    const [free] = await createAll(engine, [again], t0 + 2);
     assert.deepEqual([free?.id, free?.deduped], [again.id, false], 'the key is free');
     const second_ = jobSpec({ parent: { id: id(child), key: 'one' } });
-    const [twin] = await makeAll(engine, [second_], t0 + 2);
+    const [twin] = await createAll(engine, [second_], t0 + 2);
     assert.deepEqual([twin?.id, twin?.deduped], [kid.id, true], 'the child of a completed parent is found');
   });
 
   test('a lost lease, an outcome that comes twice and one that is refused harm none of those beside them', async ({
     engine,
   }) => {
-    const jobs = await makeRunningJobs(
+    const jobs = await createRunningJobs(
       engine,
       Array.from({ length: manyCount }, () => jobSpec()),
     );
@@ -330,11 +330,11 @@ export function togetherTests(test: DefineTest): void {
   });
 
   test('what ends and what is claimed may be many in the same call', async ({ engine }) => {
-    const jobs = await makeRunningJobs(
+    const jobs = await createRunningJobs(
       engine,
       Array.from({ length: manyCount }, () => jobSpec()),
     );
-    await makeAll(
+    await createAll(
       engine,
       Array.from({ length: manyCount }, () => jobSpec()),
     );
@@ -352,15 +352,15 @@ export function togetherTests(test: DefineTest): void {
 const dueOf = ({ due }: JobSpec): number => ('at' in due ? due.at : 0);
 const id = (job: ClaimedJob | undefined): string => (job as ClaimedJob).id;
 
-async function makeRunningJobs(engine: Engine, specs: JobSpec[]): Promise<ClaimedJob[]> {
-  await makeAll(engine, specs);
+async function createRunningJobs(engine: Engine, specs: JobSpec[]): Promise<ClaimedJob[]> {
+  await createAll(engine, specs);
   const claimed = new Map((await claim(engine, { limit: 1_000 })).map((job) => [job.id, job]));
   return specs.map((spec) => claimed.get(spec.id) as ClaimedJob);
 }
 
 /** Running jobs that differ in what an end has to look at. */
-function makeRunningSet(engine: Engine): Promise<ClaimedJob[]> {
-  return makeRunningJobs(
+function createRunningSet(engine: Engine): Promise<ClaimedJob[]> {
+  return createRunningJobs(
     engine,
     Array.from({ length: manyCount }, (_, i) =>
       jobSpec({

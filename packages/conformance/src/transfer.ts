@@ -21,7 +21,7 @@ import {
   t0,
 } from './builders.ts';
 import { playRandom } from './random-play.ts';
-import { make } from './steps.ts';
+import { create } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 const afterAll = t0 + 500 * day;
@@ -38,7 +38,7 @@ export function transferTests(test: DefineTest): void {
     openPeer,
   }) => {
     const peer = await openPeer();
-    const { id } = await make(engine);
+    const { id } = await create(engine);
     const { mark } = await engine.transfer(step('leave'));
     assert.deepEqual(mark, { role: 'source', move: 'move_1', place: 'elsewhere', at: t0 });
     for (const one of [engine, peer]) {
@@ -70,7 +70,7 @@ export function transferTests(test: DefineTest): void {
     assert.equal((await engine.transfer(step('settle', { counters }))).mark?.role, 'arrived');
     const lock = await engine.acquire(lockRequest('l'));
     assert.ok(lock.acquired && lock.fence > 5_000);
-    await make(engine);
+    await create(engine);
     const { gap } = await engine.changes({ now: t0, after: 6_999_990, limit: 10 });
     assert.equal(gap, true, 'what the source told last was not brought along');
     const { position } = await engine.changes({ now: t0, after: null, limit: 10 });
@@ -84,7 +84,7 @@ export function transferTests(test: DefineTest): void {
     await assert.rejects(engine.importRows({ now: t0, move: 'move_1', part: 'jobs', rows: [] }), {
       code: 'store_not_empty',
     });
-    await make(engine);
+    await create(engine);
     await assert.rejects(engine.transfer(step('arrive')), { code: 'store_not_empty' });
     assert.equal((await engine.transfer(step('look'))).mark, null);
   });
@@ -93,7 +93,7 @@ export function transferTests(test: DefineTest): void {
     engine,
   }) => {
     const reference = await openEngine('sqlite::memory:');
-    const { id } = await make(reference);
+    const { id } = await create(reference);
     const { claimed } = await reference.exchange({
       now: t0,
       settle: [],

@@ -13,10 +13,10 @@ import {
   cancel,
   claim,
   claimOne,
+  create,
+  createRunning,
   finish,
   heartbeat,
-  make,
-  makeRunning,
   only,
   read,
   reap,
@@ -38,23 +38,23 @@ const bring: Record<
   (engine: Engine, serial?: string | null) => Promise<{ id: string; fence: number }>
 > = {
   SCHEDULED: async (engine, serial = null) => {
-    const { id } = await make(engine, { serial, due: { at: t0 + hour }, startDeadlineMs: minute });
+    const { id } = await create(engine, { serial, due: { at: t0 + hour }, startDeadlineMs: minute });
     return { id, fence: 0 };
   },
   PENDING: async (engine, serial = null) => {
-    const { id } = await make(engine, { serial, startDeadlineMs: minute });
+    const { id } = await create(engine, { serial, startDeadlineMs: minute });
     return { id, fence: 0 };
   },
   BLOCKED: async (engine) => {
-    const holder = await make(engine, { type: 'holder', due: { at: t0 + 9 * day } });
-    const { id } = await make(engine, {
+    const holder = await create(engine, { type: 'holder', due: { at: t0 + 9 * day } });
+    const { id } = await create(engine, {
       gates: [{ kind: 'parent', ref: holder.id }],
       startDeadlineMs: minute,
     });
     return { id, fence: 0 };
   },
   RUNNING: (engine, serial = null) =>
-    makeRunning(engine, { serial, startDeadlineMs: minute }, t0, { leaseMs: 2 * day }),
+    createRunning(engine, { serial, startDeadlineMs: minute }, t0, { leaseMs: 2 * day }),
   RETRYING: async (engine) => {
     const lease = await bring.RUNNING(engine);
     await finish(engine, lease, 'RETRYING', { due: { at: t0 + 3 * day } });
@@ -64,7 +64,11 @@ const bring: Record<
   FAILED: (engine, serial) => ended(engine, 'FAILED', serial),
   CANCELLED: (engine, serial) => ended(engine, 'CANCELLED', serial),
   EXPIRED: async (engine, serial = null) => {
-    const { id } = await make(engine, { serial, due: { at: t0 - hour }, startDeadlineMs: minute }, t0 - hour);
+    const { id } = await create(
+      engine,
+      { serial, due: { at: t0 - hour }, startDeadlineMs: minute },
+      t0 - hour,
+    );
     await reap(engine, t0);
     return { id, fence: 0 };
   },
@@ -101,7 +105,7 @@ const retriedBehindAnother =
   (from: JobStatus): Scenario =>
   async (engine) => {
     const { id } = await bring[from](engine, 's');
-    await make(engine, { serial: 's' });
+    await create(engine, { serial: 's' });
     return { id, step: () => retry(engine, id) };
   };
 
@@ -112,35 +116,35 @@ const expired =
     return { id, step: () => reap(engine, now) };
   };
 
-const made =
-  (fields: Parameters<typeof make>[1]): Scenario =>
+const created =
+  (fields: Parameters<typeof create>[1]): Scenario =>
   async (engine) => {
-    const holder = await make(engine, { type: 'holder' });
+    const holder = await create(engine, { type: 'holder' });
     const gates = fields?.gates?.map((gate) => ({ ...gate, ref: holder.id })) ?? [];
     const spec = jobSpec({ ...fields, gates });
-    return { id: spec.id, step: () => make(engine, spec) };
+    return { id: spec.id, step: () => create(engine, spec) };
   };
 
 const gateOpens =
   (dueAt: number): Scenario =>
   async (engine) => {
-    const holder = await make(engine, { type: 'holder' });
-    const { id } = await make(engine, { due: { at: dueAt }, gates: [{ kind: 'parent', ref: holder.id }] });
+    const holder = await create(engine, { type: 'holder' });
+    const { id } = await create(engine, { due: { at: dueAt }, gates: [{ kind: 'parent', ref: holder.id }] });
     return { id, step: () => cancel(engine, { id: holder.id }) };
   };
 
 /** How to make every transition of the table happen. The first test compares this list with the table. */
 const scenarios: Record<string, Scenario> = {
-  'nothing –made→ SCHEDULED': made({ due: { at: t0 + hour } }),
-  'nothing –made→ PENDING': made({}),
-  'nothing –made→ BLOCKED': made({ gates: [{ kind: 'parent', ref: '' }] }),
+  'nothing –made→ SCHEDULED': created({ due: { at: t0 + hour } }),
+  'nothing –made→ PENDING': created({}),
+  'nothing –made→ BLOCKED': created({ gates: [{ kind: 'parent', ref: '' }] }),
   'SCHEDULED –due→ PENDING': async (engine) => {
-    const { id } = await make(engine, { due: { at: t0 + hour } });
+    const { id } = await create(engine, { due: { at: t0 + hour } });
     return { id, step: () => reap(engine, t0 + hour) };
   },
   'SCHEDULED –gate-shut→ BLOCKED': async (engine) => {
-    const { id } = await make(engine, { serial: 's', due: { at: t0 + hour } });
-    await make(engine, { serial: 's' });
+    const { id } = await create(engine, { serial: 's', due: { at: t0 + hour } });
+    await create(engine, { serial: 's' });
     return { id, step: () => reap(engine, t0 + hour) };
   },
   'BLOCKED –gate-open→ PENDING': gateOpens(t0),
@@ -158,7 +162,7 @@ const scenarios: Record<string, Scenario> = {
   'RUNNING –failed→ FAILED': settled('FAILED'),
   'RUNNING –snoozed→ SCHEDULED': settled('SCHEDULED'),
   'RUNNING –lost→ RETRYING': async (engine) => {
-    const { id } = await makeRunning(engine);
+    const { id } = await createRunning(engine);
     return {
       id,
       step: async () =>
@@ -166,7 +170,7 @@ const scenarios: Record<string, Scenario> = {
     };
   },
   'RUNNING –lost→ FAILED': async (engine) => {
-    const { id } = await makeRunning(engine);
+    const { id } = await createRunning(engine);
     const fields = { reason: 'lost', loss: 'begun', spends: false } as const;
     return { id, step: async () => finish(engine, only(await reap(engine, t0 + hour)), 'FAILED', fields) };
   },
@@ -181,7 +185,7 @@ const scenarios: Record<string, Scenario> = {
   'BLOCKED –expired→ EXPIRED': expired('BLOCKED'),
   // Its lease was lost before its handler was entered: it waits to start again and has never started.
   'RETRYING –expired→ EXPIRED': async (engine) => {
-    const { id } = await make(engine, { startDeadlineMs: 2 * hour });
+    const { id } = await create(engine, { startDeadlineMs: 2 * hour });
     await claimOne(engine);
     const taken = only(await reap(engine, t0 + hour));
     assert.equal(await settle(engine, lostSettlement(taken, 'unproven'), t0 + hour), 'done');

@@ -18,14 +18,14 @@ import {
   claim,
   claimOne,
   claimSchedule,
+  create,
+  createAll,
+  createRunning,
   feedAfter,
   feedPosition,
   finish,
   heartbeat,
   itemAt,
-  make,
-  makeAll,
-  makeRunning,
   only,
   read,
   readSchedule,
@@ -47,7 +47,7 @@ async function beginTransaction({ engine, begin }: ConformanceContext): Promise<
 }
 
 /** Makes jobs inside a transaction, as one group. */
-async function makeInTransaction({ userTransaction }: Begun, jobs: Partial<JobSpec>[], now = t0) {
+async function createInTransaction({ userTransaction }: Begun, jobs: Partial<JobSpec>[], now = t0) {
   const reply = await userTransaction.enqueue({
     now,
     groups: [{ jobs: jobs.map((fields) => jobSpec(fields)) }],
@@ -67,10 +67,10 @@ export function userTransactionTests(test: DefineTest): void {
   test('a job made within is seen by nobody before the commit, and is as any other after it', async (context) => {
     const { engine } = context;
     const fields = { due: { at: t0 + hour }, input: '{"a":[1,"§"]}', metadata: '{"m":1}', priority: 3 };
-    const usual = await read(engine, (await make(engine, fields)).id);
+    const usual = await read(engine, (await create(engine, fields)).id);
     const position = await feedPosition(engine);
     const begun = await beginTransaction(context);
-    const { id, status, deduped } = only(await makeInTransaction(begun, [fields]));
+    const { id, status, deduped } = only(await createInTransaction(begun, [fields]));
     assert.deepEqual([status, deduped], ['SCHEDULED', false]);
     assert.equal(await isThere(engine, id), false);
     assert.equal((await engine.list(listAll)).jobs.length, 1);
@@ -85,7 +85,7 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('inside its transaction what was made is seen at once', async (context) => {
     const begun = await beginTransaction(context);
-    const { id } = only(await makeInTransaction(begun, [{}]));
+    const { id } = only(await createInTransaction(begun, [{}]));
     const got = await begun.userTransaction.get({ now: t0, ids: [id] });
     assert.equal(only(got.jobs)?.id, id);
     const listed = await begun.userTransaction.list(listAll);
@@ -98,11 +98,11 @@ export function userTransactionTests(test: DefineTest): void {
   test('what was made within and rolled back never was', async (context) => {
     const { engine } = context;
     const position = await feedPosition(engine);
-    const parent = await makeRunning(engine, { type: 'parent' });
+    const parent = await createRunning(engine, { type: 'parent' });
     const begun = await beginTransaction(context);
     const held = { dedupe: dedupe('k') };
     const child = { parent: { id: parent.id, key: 'c' } };
-    const made = await makeInTransaction(begun, [
+    const created = await createInTransaction(begun, [
       {},
       { due: { at: t0 + hour } },
       { serial: 's' },
@@ -110,12 +110,12 @@ export function userTransactionTests(test: DefineTest): void {
       child,
     ]);
     await begun.rollback();
-    for (const { id } of made) assert.equal(await isThere(engine, id), false);
+    for (const { id } of created) assert.equal(await isThere(engine, id), false);
     assert.deepEqual(await claim(engine), []);
     const told = (await feedAfter(engine, position)).map((change) => change.id);
     assert.deepEqual(new Set(told), new Set([parent.id]));
     // Neither key, child nor serial place is taken.
-    const again = await makeAll(engine, [jobSpec(held), jobSpec(child), jobSpec({ serial: 's' })]);
+    const again = await createAll(engine, [jobSpec(held), jobSpec(child), jobSpec({ serial: 's' })]);
     assert.deepEqual(
       again.map(({ status, deduped }) => [status, deduped]),
       [
@@ -129,7 +129,7 @@ export function userTransactionTests(test: DefineTest): void {
   test('a repeated enqueue within, of a job that has ended, makes nothing and answers its end', async (context) => {
     const { engine } = context;
     const spec = jobSpec();
-    await makeAll(engine, [spec]);
+    await createAll(engine, [spec]);
     await finish(engine, await claimOne(engine), 'COMPLETED');
     const begun = await beginTransaction(context);
     const reply = await begun.userTransaction.enqueue({
@@ -145,11 +145,11 @@ export function userTransactionTests(test: DefineTest): void {
   test('one transaction may make much, in several calls, and all of it is kept together', async (context) => {
     const { engine } = context;
     const begun = await beginTransaction(context);
-    const plain = await makeInTransaction(
+    const plain = await createInTransaction(
       begun,
       Array.from({ length: 30 }, () => ({})),
     );
-    const gated = await makeInTransaction(begun, [
+    const gated = await createInTransaction(begun, [
       { gates: [{ kind: 'parent', ref: itemAt(plain, 0).id }] },
       { dedupe: dedupe('k') },
       { dedupe: dedupe('k') },
@@ -163,7 +163,7 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('a group that is refused within fails alone, and the transaction goes on', async (context) => {
     const { engine } = context;
-    const { id: taken } = await make(engine, { due: { at: t0 + hour } });
+    const { id: taken } = await create(engine, { due: { at: t0 + hour } });
     const begun = await beginTransaction(context);
     const good = jobSpec({ serial: 's' });
     const bad = [jobSpec({ serial: 's' }), jobSpec({ id: taken, type: 'other', serial: 's' })];
@@ -180,13 +180,13 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('a key that is held answers within with its holder', async (context) => {
     const { engine } = context;
-    const holder = await make(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
+    const holder = await create(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });
     const begun = await beginTransaction(context);
-    const dropped = only(await makeInTransaction(begun, [{ dedupe: dedupe('k') }]));
+    const dropped = only(await createInTransaction(begun, [{ dedupe: dedupe('k') }]));
     assert.deepEqual([dropped.id, dropped.deduped], [holder.id, true]);
     const replace = dedupe('k', { mode: 'replace' });
     const replaced = only(
-      await makeInTransaction(begun, [{ dedupe: replace, input: '"new"', due: { at: t0 + minute } }]),
+      await createInTransaction(begun, [{ dedupe: replace, input: '"new"', due: { at: t0 + minute } }]),
     );
     assert.deepEqual([replaced.id, replaced.deduped], [holder.id, true]);
     assert.equal((await read(engine, holder.id)).input, '{"n":1}');
@@ -198,12 +198,12 @@ export function userTransactionTests(test: DefineTest): void {
   test('serial jobs made within run one at a time, in due order, with those made outside', async (context) => {
     const { engine } = context;
     const begun = await beginTransaction(context);
-    const inside = await makeInTransaction(begun, [
+    const inside = await createInTransaction(begun, [
       { serial: 's', due: { at: t0 - 2 } },
       { serial: 's', due: { at: t0 - 1 } },
     ]);
     assert.equal(await begun.commit(), true);
-    const outside = await make(engine, { serial: 's' });
+    const outside = await create(engine, { serial: 's' });
     const order: string[] = [];
     for (let n = 0; n < 3; n += 1) {
       const lease = await claimOne(engine);
@@ -215,10 +215,10 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('a job settled within is over for everyone after the commit, and runs until then', async (context) => {
     const { engine } = context;
-    const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
-    const waiting = await make(engine, { gates: [{ kind: 'parent', ref: lease.id }] });
-    const next = await make(engine, { serial: 's', type: 'next' });
-    const both = await make(engine, { serial: 't', gates: [{ kind: 'parent', ref: lease.id }] });
+    const lease = await createRunning(engine, { dedupe: dedupe('k'), serial: 's' });
+    const waiting = await create(engine, { gates: [{ kind: 'parent', ref: lease.id }] });
+    const next = await create(engine, { serial: 's', type: 'next' });
+    const both = await create(engine, { serial: 't', gates: [{ kind: 'parent', ref: lease.id }] });
     const begun = await beginTransaction(context);
     const logs = [{ line: 1, at: t0, level: 'info' as const, message: 'paid' }];
     const report = { progress: null, logs };
@@ -245,12 +245,12 @@ export function userTransactionTests(test: DefineTest): void {
       now,
     );
     assert.deepEqual(new Set(ready.map(({ id }) => id)), new Set([waiting.id, next.id, both.id]));
-    assert.equal((await make(engine, { dedupe: dedupe('k') }, now)).deduped, false, 'its key is free');
+    assert.equal((await create(engine, { dedupe: dedupe('k') }, now)).deduped, false, 'its key is free');
   });
 
   test('a settlement that was rolled back settled nothing: the lease holds and may be settled again', async (context) => {
     const { engine } = context;
-    const lease = await makeRunning(engine, { dedupe: dedupe('k'), serial: 's' });
+    const lease = await createRunning(engine, { dedupe: dedupe('k'), serial: 's' });
     for (const end of ['rollback', 'commit'] as const) {
       const begun = await beginTransaction(context);
       await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
@@ -265,10 +265,10 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('a settlement under a lost lease fails the whole transaction, whoever swallows the error', async (context) => {
     const { engine } = context;
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const taken = only(await reap(engine, t0 + hour));
     const begun = await beginTransaction(context);
-    const { id } = only(await makeInTransaction(begun, [{ type: 'beside' }], t0 + hour));
+    const { id } = only(await createInTransaction(begun, [{ type: 'beside' }], t0 + hour));
     await assert.rejects(
       begun.userTransaction.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') }),
       (error) => isDulyError(error, 'lease_lost') && error.details.id === lease.id,
@@ -281,7 +281,7 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('a job that is over already cannot be settled within', async (context) => {
     const { engine } = context;
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED', { result: '"first"' });
     const begun = await beginTransaction(context);
     const again = settlement(lease, 'COMPLETED', { result: '"second"' });
@@ -345,7 +345,7 @@ export function userTransactionTests(test: DefineTest): void {
     await until(engine, () => notifications.has('probe'));
     notifications.clear();
     const begun = await beginTransaction(context);
-    await makeInTransaction(begun, [{}]);
+    await createInTransaction(begun, [{}]);
     const groups = [{ actor: 'key:anna', changes: [schedulePut()] }];
     await begun.userTransaction.applySchedules({ now: t0, groups });
     await begun.commit();
@@ -364,7 +364,11 @@ export function userTransactionTests(test: DefineTest): void {
     for (const end of ['rollback', 'commit'] as const) {
       const begun = await beginTransaction(context);
       await begun[end]();
-      await assert.rejects(makeInTransaction(begun, [{}]), (error) => isDulyError(error, 'tx_not_open'), end);
+      await assert.rejects(
+        createInTransaction(begun, [{}]),
+        (error) => isDulyError(error, 'tx_not_open'),
+        end,
+      );
     }
     assert.deepEqual(await claim(engine), []);
   });
@@ -372,14 +376,14 @@ export function userTransactionTests(test: DefineTest): void {
   test('beside an open transaction with jobs of its own everyone makes, takes and ends others', async (context) => {
     const { engine } = context;
     const begun = await beginTransaction(context);
-    await makeInTransaction(begun, [{}, { serial: 's' }, { dedupe: dedupe('held') }]);
-    const made = await makeAll(engine, [
+    await createInTransaction(begun, [{}, { serial: 's' }, { dedupe: dedupe('held') }]);
+    const created = await createAll(engine, [
       jobSpec(),
       jobSpec({ serial: 's' }),
       jobSpec({ dedupe: dedupe('free') }),
     ]);
     const leases = await claim(engine);
-    assert.deepEqual(new Set(leases.map(({ id }) => id)), new Set(made.map(({ id }) => id)));
+    assert.deepEqual(new Set(leases.map(({ id }) => id)), new Set(created.map(({ id }) => id)));
     for (const lease of leases) await finish(engine, lease, 'COMPLETED');
     await begun.commit();
     assert.equal((await claim(engine)).length, 3);
@@ -389,17 +393,19 @@ export function userTransactionTests(test: DefineTest): void {
     const { engine } = context;
     const peer = await context.openPeer();
     const begun = await beginTransaction(context);
-    const { id } = only(await makeInTransaction(begun, [{ dedupe: dedupe('held') }]));
-    await assert.rejects(make(peer, { dedupe: dedupe('held') }), (error) => isDulyError(error, 'store_busy'));
-    assert.equal((await make(engine, { dedupe: dedupe('other') })).deduped, false);
+    const { id } = only(await createInTransaction(begun, [{ dedupe: dedupe('held') }]));
+    await assert.rejects(create(peer, { dedupe: dedupe('held') }), (error) =>
+      isDulyError(error, 'store_busy'),
+    );
+    assert.equal((await create(engine, { dedupe: dedupe('other') })).deduped, false);
     await begun.commit();
-    const late = await make(peer, { dedupe: dedupe('held') });
+    const late = await create(peer, { dedupe: dedupe('held') });
     assert.deepEqual([late.id, late.deduped], [id, true]);
   });
 
   test('a lease that is being settled in an open transaction is kept, and nobody reaps it', async (context) => {
     const { engine } = context;
-    const lease = await makeRunning(engine);
+    const lease = await createRunning(engine);
     const begun = await beginTransaction(context);
     await begun.userTransaction.settle({ now: t0 + hour, settlement: settlement(lease, 'COMPLETED') });
     assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'kept' });
@@ -412,11 +418,11 @@ export function userTransactionTests(test: DefineTest): void {
   test('beside a settlement in an open transaction others of its serial key are made, and wait for it', async (context) => {
     const { engine } = context;
     const peer = await context.openPeer();
-    const lease = await makeRunning(engine, { serial: 's' });
+    const lease = await createRunning(engine, { serial: 's' });
     const begun = await beginTransaction(context);
     await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
-    const next = await make(peer, { serial: 's' });
-    const others = await makeAll(
+    const next = await create(peer, { serial: 's' });
+    const others = await createAll(
       peer,
       Array.from({ length: 40 }, (_, n) => jobSpec({ serial: `other ${n}` })),
     );
@@ -433,16 +439,16 @@ export function userTransactionTests(test: DefineTest): void {
   test('serial jobs that several workers settle within run one at a time, in order, each once', async (context) => {
     const { engine } = context;
     const workers = [engine, await context.openPeer(), await context.openPeer()];
-    const made = await makeAll(
+    const created = await createAll(
       engine,
       Array.from({ length: 24 }, (_, n) => jobSpec({ serial: `s${n % 2}`, due: { at: t0 - 24 + n } })),
     );
     const ended: string[] = [];
     const running = new Set<string>();
-    const serialOf = new Map(made.map(({ id }, n) => [id, `s${n % 2}`]));
+    const serialOf = new Map(created.map(({ id }, n) => [id, `s${n % 2}`]));
     await Promise.all(
       workers.map(async (worker) => {
-        while (ended.length < made.length) {
+        while (ended.length < created.length) {
           for (const lease of await claim(worker, { limit: 1 })) {
             const serial = serialOf.get(lease.id) as string;
             assert.ok(!running.has(serial), `two of "${serial}" run at once`);
@@ -458,7 +464,7 @@ export function userTransactionTests(test: DefineTest): void {
     );
     for (const serial of ['s0', 's1']) {
       const of = (ids: string[]) => ids.filter((id) => serialOf.get(id) === serial);
-      assert.deepEqual(of(ended), of(made.map(({ id }) => id)));
+      assert.deepEqual(of(ended), of(created.map(({ id }) => id)));
     }
   });
 }

@@ -94,11 +94,11 @@ export function createNode(node: NodeOptions): DulyNode {
   let isMoving = !virtual;
   let closeHeartbeats: () => void = () => {};
   let drainAsked = false;
-  const worker = isWorker ? makeWorker() : null;
+  const worker = isWorker ? startWorker() : null;
 
-  function makeWorker(): Worker {
-    const heartbeats = node.createHeartbeats((news) => made.onHeartbeat(news), fail('renewing leases'));
-    const made = createWorker({
+  function startWorker(): Worker {
+    const heartbeats = node.createHeartbeats((news) => created.onHeartbeat(news), fail('renewing leases'));
+    const created = createWorker({
       engine: {
         exchange: engine.exchange,
         report: engine.report,
@@ -122,15 +122,15 @@ export function createNode(node: NodeOptions): DulyNode {
       openParkedClaim: node.openParkedClaim,
       maxSleepMs: () => probe.maxSleepMs(),
     });
-    forward(made, events);
-    made.events.on('skipped', ({ late, released }) => {
+    forward(created, events);
+    created.events.on('skipped', ({ late, released }) => {
       const what = `${late + released} claimed jobs were not started here, because this process stood still`;
       const why = `${late} leases ended meanwhile, ${released} jobs were released for other nodes`;
       options.logger.warn({ late, released }, `${what}: ${why}.`);
     });
     // The heartbeats outlive the drain: leases of what still runs must hold to the end.
     closeHeartbeats = () => heartbeats.close();
-    return made;
+    return created;
   }
 
   const info = (): NodeInfo => ({
@@ -197,10 +197,10 @@ export function createNode(node: NodeOptions): DulyNode {
     tasksMs: () => [...tasks.values()].flatMap((task) => [task.retentionMs, task.deadRetentionMs]),
   });
 
-  const scheduler = isScheduler ? makeScheduler() : null;
+  const scheduler = isScheduler ? createScheduler() : null;
   let unsubscribe: () => void = () => {};
 
-  function makeScheduler(): Loop {
+  function createScheduler(): Loop {
     const pass = createFirePass({
       engine,
       clock,

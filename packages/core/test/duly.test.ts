@@ -27,12 +27,14 @@ function setup(t: { after(fn: () => Promise<void>): void }) {
 test('a job made in one Duly survives it and is run by another on the same file', async (t) => {
   const { duly } = setup(t);
   const maker = duly();
-  const made = await maker.task({ name: 'hello', run: () => {} }).now('Ada', { metadata: { from: 'maker' } });
+  const created = await maker
+    .task({ name: 'hello', run: () => {} })
+    .now('Ada', { metadata: { from: 'maker' } });
   await maker.stop();
   const runner = duly();
   runner.task({ name: 'hello', run: ({ input, job }) => `hello ${input} from ${job.metadata.from}` });
   await runner.start();
-  assert.equal(await runner.job(made.id).result({ timeout: '20s' }), 'hello Ada from maker');
+  assert.equal(await runner.job(created.id).result({ timeout: '20s' }), 'hello Ada from maker');
 });
 
 test('in one process a job starts with the commit that makes it, without a claim of its own', async (t) => {
@@ -266,8 +268,8 @@ test('an isolated task runs in a thread, which starts no node, and makes its job
   const handle = await crunch.now('x');
   const result = await handle.result({ timeout: '60s' });
   assert.equal(result.isMainThread, false);
-  assert.equal(await duly.job(result.made).result({ timeout: '30s' }), 'x');
-  assert.equal((await duly.job(result.made).get()).parentId, handle.id);
+  assert.equal(await duly.job(result.created).result({ timeout: '30s' }), 'x');
+  assert.equal((await duly.job(result.created).get()).parentId, handle.id);
   assert.equal((await duly.nodes()).length, 1);
   assert.deepEqual(
     (await handle.logs()).map(({ message }) => message),

@@ -3,12 +3,12 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import pg from 'pg';
 import { testPostgresUrl } from '../../../test/servers/postgres.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const server = await testPostgresUrl();
 
 test('bench measures in a place of its own and leaves nothing behind, on a file and on a server', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const told = await folder.json('bench', '--jobs', '200');
   assert.equal(told.jobs, 200);
   for (const [name, value] of Object.entries(told).filter(([name]) => /_per_second$|_ms_/.test(name)))

@@ -79,7 +79,7 @@ export function bareEnvironment(): Record<string, string> {
 }
 
 /** Makes a folder. */
-export function makeFolder(t: TestContext): Folder {
+export function createFolder(t: TestContext): Folder {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'duly-command-')));
   const children = new Set<ChildProcess>();
   t.after(async () => {

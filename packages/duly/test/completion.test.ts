@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('bash completes commands, their verbs and their options', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const { out, code } = await folder.duly('completion', 'bash');
   assert.equal(code, 0);
   folder.write({ 'duly.bash': out });
@@ -41,7 +41,7 @@ function completions(t: TestContext, shell: string, args: string[]): string[] | 
 }
 
 test('fish completes commands, their verbs and their options', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'duly.fish': (await folder.duly('completion', 'fish')).out });
   const complete = (line: string): string[] | null =>
     completions(t, 'fish', [
@@ -59,7 +59,7 @@ test('fish completes commands, their verbs and their options', async (t) => {
 });
 
 test('zsh completes commands, their verbs and their options', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'duly.zsh': (await folder.duly('completion', 'zsh')).out });
   // Only what zsh does with the list is left out: it needs a terminal.
   const complete = (...words: string[]): string[] | null =>
@@ -79,7 +79,7 @@ test('zsh completes commands, their verbs and their options', async (t) => {
 });
 
 test('zsh and fish get every command with its description, and another shell is refused', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   for (const shell of ['zsh', 'fish']) {
     const { out } = await folder.duly('completion', shell);
     for (const word of ['schedules', 'skip-next']) assert.ok(out.includes(word), `${shell} ${word}`);

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import pg from 'pg';
 import { startPostgres } from '../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../test/servers/tcp-proxy.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 // A server of its own: it is harmed.
 const server = await startPostgres({ durable: true });
@@ -17,7 +17,7 @@ async function ask(...statements: string[]): Promise<void> {
 }
 
 test('doctor tells the truth while the server is well, confirms nothing, is silent and is gone', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const proxy = await startTcpProxy(server.port);
   t.after(() => proxy.stop());
   const store = throughPort(server.url, proxy.port);

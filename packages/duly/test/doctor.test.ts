@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('doctor on a file', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const missing = await folder.duly('doctor');
   assert.equal(missing.code, 5);
   assert.match(missing.err, /^error\[store_not_found\]/);

@@ -1,8 +1,8 @@
-import { type Folder, makeFolder, type Outcome } from './command.ts';
+import { createFolder, type Folder, type Outcome } from './command.ts';
 
 /** A folder whose commands use a store. */
-export function folderOn(t: Parameters<typeof makeFolder>[0], store: string): Folder {
-  const folder = makeFolder(t);
+export function folderOn(t: Parameters<typeof createFolder>[0], store: string): Folder {
+  const folder = createFolder(t);
   folder.env.DULY_STORE = store;
   return folder;
 }

@@ -10,7 +10,7 @@ import { manifestsOf } from '../src/export/kubernetes-export.ts';
 import { planCrontabs } from '../src/import/crontab-plan.ts';
 import { planManifests } from '../src/import/kubernetes-plan.ts';
 import { argvOf } from '../src/import/shell-command.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const planOptions = {
   timezone: 'UTC',
@@ -224,7 +224,7 @@ test('a schedule that neither can say is a comment with the reason', async () =>
 });
 
 test('the command: JSON goes from one store to another, with its pauses', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly(
     'schedules',
     'add',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('forecast plays the schedules of a store forward', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   for (const name of ['one', 'two', 'three', 'four', 'five']) {
     await folder.duly(
       'schedules',
@@ -33,7 +33,7 @@ test('forecast plays the schedules of a store forward', async (t) => {
 });
 
 test('forecast --jobs answers without a store', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const spread = await folder.duly('forecast', '--jobs', '100', '--every', '1h', '--takes', '5m');
   assert.match(spread.out, /^ {2}9 workers when they are spread evenly/m);
   assert.match(spread.out, /^ {2}100 workers to start all of them at once/m);

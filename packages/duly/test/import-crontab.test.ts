@@ -14,7 +14,7 @@ import { type CrontabPlan, type CrontabSource, planCrontabs } from '../src/impor
 import { nameOfCommand } from '../src/import/schedule-name.ts';
 import { defineShadowTask } from '../src/import/shadow-task.ts';
 import { argvOf, type CommandInput, lineOf } from '../src/import/shell-command.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const corpus = join(import.meta.dirname, 'crontabs');
 const read = (name: string): string => readFileSync(join(corpus, name), 'utf8');
@@ -443,7 +443,7 @@ test('a shadow runs nothing, and is compared with what cron did', async () => {
 });
 
 test('the command: a plan that stores nothing, then paused, shadow and live', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     tab: `GREETING=hi\n# What people say\n0 2 * * * echo "$GREETING $(cat)"; pwd%from cron\n@reboot /opt/five\n`,
   });
@@ -488,7 +488,7 @@ test('the command: a plan that stores nothing, then paused, shadow and live', as
 });
 
 test('the command: the system’s files, unreadable lines, and what is asked wrongly', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const { schedules } = await folder.json('import', 'crontab', '--root', join(corpus, 'system'));
   assert.deepEqual(
     schedules.map(({ name, user }: { name: string; user: string }) => [name, user]),

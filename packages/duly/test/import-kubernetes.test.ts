@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planManifests } from '../src/import/kubernetes-plan.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const hello = `apiVersion: batch/v1
 kind: CronJob
@@ -235,7 +235,7 @@ test('what is no CronJob, no YAML or wrong is told, and the rest is read', () =>
 });
 
 test('the command prints the plan, and a suspended CronJob begins paused', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'k8s/a.yaml': hello, 'k8s/b.yml': bare });
   const plan = await folder.duly('import', 'kubernetes', 'k8s', '--run', 'docker');
   assert.match(plan.out, /concurrencyPolicy: Forbid +→ {2}overlap: skip/);

@@ -4,25 +4,25 @@ import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('a folder that cannot be made is told', {
   skip: platform() !== 'linux' && 'only Linux has /proc',
 }, async (t) => {
-  const { code, err } = await makeFolder(t).duly('init', '/proc/duly');
+  const { code, err } = await createFolder(t).duly('init', '/proc/duly');
   assert.equal(code, 4);
   assert.match(err, /^error\[file_unwritable\]: "\/proc\/duly\/.*" cannot be written \(ENOENT\)\.\n/);
 });
 
 test('init writes a config, a task and a test that passes, and tells what to do next', async (t) => {
-  const folder = makeFolder(t);
-  const made = await folder.duly('init');
-  assert.equal(made.code, 0, made.err);
+  const folder = createFolder(t);
+  const created = await folder.duly('init');
+  assert.equal(created.code, 0, created.err);
   for (const name of ['duly.config.ts', 'tasks/hello.ts', 'tasks/hello.test.ts', 'package.json'])
-    assert.match(made.out, new RegExp(`^\\+ ${name}$`, 'm'));
-  assert.match(made.out, /^ {2}npm install$/m);
-  assert.match(made.out, /^ {2}.* up$/m);
-  assert.match(made.out, /^ {2}node --test$/m);
+    assert.match(created.out, new RegExp(`^\\+ ${name}$`, 'm'));
+  assert.match(created.out, /^ {2}npm install$/m);
+  assert.match(created.out, /^ {2}.* up$/m);
+  assert.match(created.out, /^ {2}node --test$/m);
 
   // Types are all that the config and the task import, so they run before anything is installed.
   const up = folder.start('up');
@@ -39,7 +39,7 @@ test('init writes a config, a task and a test that passes, and tells what to do 
 });
 
 test('init writes over nothing, and keeps a package.json that is there', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'tasks/hello.ts': 'mine', 'package.json': '{"name":"mine"}' });
   const refused = await folder.duly('init');
   assert.equal(refused.code, 4);
@@ -56,16 +56,16 @@ test('init writes over nothing, and keeps a package.json that is there', async (
 });
 
 test('in a project whose package.json says commonjs, as npm init writes it, what init writes runs all the same', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'package.json': '{ "name": "stranger", "type": "commonjs" }' });
   folder.linkPackage();
   const { files } = await folder.json('init');
   assert.deepEqual(files, ['duly.config.mts', 'tasks/hello.mts', 'tasks/hello.test.mts']);
   const tested = spawnSync(process.execPath, ['--test'], { cwd: folder.path, encoding: 'utf8' });
   assert.equal(tested.status, 0, tested.stdout);
-  const made = await folder.json('run', 'hello', 'Ada');
+  const created = await folder.json('run', 'hello', 'Ada');
   await folder.duly('tick', '--for', '1s');
-  assert.equal((await folder.json('jobs', 'show', made.id)).status, 'COMPLETED');
+  assert.equal((await folder.json('jobs', 'show', created.id)).status, 'COMPLETED');
   folder.write({ 'duly.config.ts': 'export default {};' });
   const refused = await folder.duly('jobs', 'ls');
   assert.match(refused.err, /hint: Its package\.json says "type": "commonjs"\. Write "module" there/);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Duly } from '@duly/core';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 test('watch ends with the outcome of the job', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   // Nothing runs yet: jobs wait, and can be cancelled.
   const cancelled = (await folder.json('run', 'hello', 'nobody')).id;
@@ -45,7 +45,7 @@ test('watch ends with the outcome of the job', async (t) => {
 });
 
 test('run reads its input as JSON or else as a text, and keeps what the options say', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const text = await folder.json('run', 'mail', 'to whom it may concern');
   assert.equal(text.input, 'to whom it may concern');
   assert.equal((await folder.json('run', 'mail', '42')).input, 42);
@@ -107,7 +107,7 @@ test('run reads its input as JSON or else as a text, and keeps what the options 
 });
 
 test('dead letters are listed, brought back and discarded', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const up = folder.start('up');
   await up.line(/is up/);
@@ -152,7 +152,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
 });
 
 test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const up = folder.start('up');
   await up.line(/is up/);
@@ -213,7 +213,7 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
 });
 
 test('locks ls tells who holds which locks', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   assert.equal((await folder.duly('migrate')).code, 0);
   assert.match((await folder.duly('locks', 'ls')).err, /No lock is held\.\n$/);
   const duly = new Duly({ store: `sqlite:${join(folder.path, 'duly.db')}` });
@@ -231,7 +231,7 @@ test('locks ls tells who holds which locks', async (t) => {
 });
 
 test('a task that nobody handles is accepted, and why says that nobody does', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const alone = await folder.duly('run', 'hello', 'Ada');
   assert.equal(alone.code, 0);
   assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\./);

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Duly } from '@duly/core';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
-import { type Folder, makeFolder } from './command.ts';
+import { createFolder, type Folder } from './command.ts';
 
 // Each run leaves a line. A held one goes on until it is told to end, or until it may be killed for it.
 const tasks = {
@@ -115,17 +115,17 @@ async function moveBetween(folder: Folder, from: string, to: string): Promise<vo
 const url = await testPostgresUrl();
 
 test('a move from SQLite to PostgreSQL that was killed twice is repeated, and nothing is lost or doubled', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await moveBetween(folder, `sqlite:${folder.path}/duly.db`, inSchema(url, freshSchema()));
 });
 
 test('and from PostgreSQL to SQLite', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await moveBetween(folder, inSchema(url, freshSchema()), `sqlite:${folder.path}/duly.db`);
 });
 
 test('a move that has not ended is given up', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const [from, to] = ['sqlite:./one.db', 'sqlite:./other.db'];
   await folder.duly('migrate', '--store', from);
   await folder.duly('run', 'hello', '--store', from);

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('a dry run makes no file', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('run', 'a');
   const plan = await folder.json(
     'move',

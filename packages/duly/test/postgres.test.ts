@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const url = await testPostgresUrl();
 const { password } = new URL(url);
@@ -16,7 +16,7 @@ async function hasSchema(name: string): Promise<boolean> {
 }
 
 test('looking at a store that is not there says so and makes nothing', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const schema = freshSchema();
   for (const args of [['jobs', 'ls'], ['queues'], ['why', 'job_a'], ['pause', 'all']]) {
     const { code, err } = await folder.duly(...args, '--store', inSchema(url, schema));
@@ -28,16 +28,16 @@ test('looking at a store that is not there says so and makes nothing', async (t)
 });
 
 test('migrate status, migrate, and then everything else', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const store = inSchema(url, freshSchema());
   folder.env.DULY_STORE = store;
   const before = await folder.json('migrate', 'status');
   assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);
   const told = await folder.duly('migrate', 'status');
   assert.match(told.out, /no schema yet; .*\nTo do it: .* migrate --store '?postgres:\/\/duly@/);
-  const made = await folder.json('migrate');
-  assert.deepEqual([made.made, made.schema], [true, before.known_schema]);
-  assert.match(made.version, /^\d+/);
+  const created = await folder.json('migrate');
+  assert.deepEqual([created.created, created.schema], [true, before.known_schema]);
+  assert.match(created.version, /^\d+/);
   const after = await folder.duly('migrate', 'status');
   assert.match(after.out, /: schema \d+, nothing left to do\.\n$/);
   const run = await folder.duly('run', 'mail', '"hello"');
@@ -50,7 +50,7 @@ test('migrate status, migrate, and then everything else', async (t) => {
 });
 
 test('a node on PostgreSQL runs the demo, and nothing it prints holds the password', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const up = folder.start('up', '--demo', '--store', inSchema(url, freshSchema()));
   await up.line(/flaky_email failed in attempt 1 of 5/);
   up.signal('SIGTERM');

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 test('up runs the tasks of a config that holds options and definitions', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.linkPackage();
   folder.write({
     'duly.config.ts': `
@@ -30,7 +30,7 @@ test('up runs the tasks of a config that holds options and definitions', async (
 });
 
 test('up runs the Duly that a config exports, with the tasks defined on it elsewhere', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.linkPackage();
   folder.write({
     'duly.config.ts': `
@@ -58,7 +58,7 @@ test('up runs the Duly that a config exports, with the tasks defined on it elsew
 });
 
 test('an isolated task of the tasks folder runs in a thread of its own', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/apart.mjs': `
       import { isMainThread } from 'node:worker_threads';
@@ -71,7 +71,7 @@ test('an isolated task of the tasks folder runs in a thread of its own', async (
 });
 
 test('DULY_STORE names the store, and --store goes before it', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.env = { DULY_STORE: 'sqlite:./env.db' };
   await folder.duly('run', 'a');
   assert.ok(existsSync(join(folder.path, 'env.db')));
@@ -160,7 +160,7 @@ test('a config or a task that cannot be used is named with the reason', async (t
   ];
   await Promise.all(
     cases.map(async ([files, args, pattern]) => {
-      const folder = makeFolder(t);
+      const folder = createFolder(t);
       folder.write(files);
       const { code, err } = await folder.duly(...args);
       assert.match(err, pattern);
@@ -170,7 +170,7 @@ test('a config or a task that cannot be used is named with the reason', async (t
 });
 
 test('a job can be made while the code of a task does not load', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ ...quickTasks, 'tasks/broken.mjs': 'null.field;' });
   const { code, out, err } = await folder.duly('run', 'hello', 'Ada');
   assert.equal(code, 0, err);
@@ -179,7 +179,7 @@ test('a job can be made while the code of a task does not load', async (t) => {
 });
 
 test("a module of tasks without a task is told of; one that defines it on the config's Duly is not", async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.linkPackage();
   folder.write({
     'duly.config.ts': `
@@ -202,7 +202,7 @@ test("a module of tasks without a task is told of; one that defines it on the co
 });
 
 test('what a task module prints is not a part of the answer', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/loud.mjs': `
       console.log('loading');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const greeting = (word: string): string => `export const word: string = '${word}';`;
 const hello = `
@@ -14,7 +14,7 @@ const hello = `
 `;
 
 test('up loads tasks anew when a module of theirs changes, and lets what runs finish as it was', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'tasks/hello.ts': hello, 'tasks/_words.ts': greeting('before') });
   const up = folder.start('up', '--port', '0');
   await up.line(/tasks {2}hello/);
@@ -53,7 +53,7 @@ test('up loads tasks anew when a module of theirs changes, and lets what runs fi
 });
 
 test('up in an empty folder goes from the demo to what is written there', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const up = folder.start('up', '--no-server');
   await up.line(/the demo set/);
   await up.line(/schedules ls/);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 test('commands say the same of a server as of its store', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   folder.write({
     'tasks/more.mjs': `export default { name: 'nightly', every: { cron: '0 2 * * *', timezone: 'Europe/Rome', name: 'nightly' }, run: () => 1 };`,
@@ -15,9 +15,9 @@ test('commands say the same of a server as of its store', async (t) => {
   const there = ['--server', address.origin];
   folder.env.DULY_KEY = key;
 
-  const made = await folder.json('run', 'hello', 'Ada', ...there);
-  assert.equal(made.type, 'hello');
-  const watched = await folder.duly('watch', made.id, ...there);
+  const created = await folder.json('run', 'hello', 'Ada', ...there);
+  assert.equal(created.type, 'hello');
+  const watched = await folder.duly('watch', created.id, ...there);
   assert.equal(watched.code, 0, watched.err);
   assert.match(watched.out, /result: "Hello Ada"/);
   const failed = await folder.json('run', 'failing', '--metadata', 'who=me', ...there);
@@ -41,10 +41,10 @@ test('commands say the same of a server as of its store', async (t) => {
     ['jobs', 'ls'],
     ['jobs', 'ls', '--status', 'failed', '--task', 'failing,hello'],
     ['jobs', 'ls', 'failing', 'FAILED'],
-    ['jobs', 'show', made.id],
+    ['jobs', 'show', created.id],
     ['jobs', 'show', failed.id],
     ['dead', 'ls'],
-    ['why', made.id],
+    ['why', created.id],
     ['why', failed.id],
     ['queues'],
     ['pause', 'ls'],
@@ -60,11 +60,11 @@ test('commands say the same of a server as of its store', async (t) => {
   const lines = (await folder.duly('jobs', 'ls', '-o', 'jsonl', ...there)).out.trim().split('\n');
   assert.deepEqual(
     lines.map((line) => JSON.parse(line).id),
-    [later.id, failed.id, made.id],
+    [later.id, failed.id, created.id],
   );
   assert.equal((await folder.json('workers', ...there)).data.length, 1);
   assert.match((await folder.duly('workers', ...there)).out, /hello/);
-  assert.match((await folder.duly('jobs', 'logs', made.id, ...there)).out, /Greeting Ada/);
+  assert.match((await folder.duly('jobs', 'logs', created.id, ...there)).out, /Greeting Ada/);
 
   assert.equal((await folder.json('jobs', 'cancel', later.id, ...there)).result, 'changed');
   assert.equal((await folder.json('jobs', 'retry', later.id, ...there)).result, 'changed');
@@ -126,7 +126,7 @@ test('commands say the same of a server as of its store', async (t) => {
 });
 
 test('schedules are made, compared, applied and exported over a server as at its store', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const tasks = (cron: string): string => `
     export const nightly = {
       name: 'nightly', version: 2, retry: { attempts: 5, maxDelay: '2m' }, timeout: '10m', grace: '5s', retention: '3 days', queue: 'night',
@@ -237,7 +237,7 @@ test('schedules are made, compared, applied and exported over a server as at its
 });
 
 test('a crontab is imported over a server: as a shadow, paused, live, and not where no commands run', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ tab: '# every day\n0 2 * * * /opt/backup --full\n30 2 * * * duly run report\n' });
   const up = folder.start('up', '--port', '0', '--allow-commands');
   const address = new URL((await up.line(/^Dashboard: /)).replace('Dashboard: ', ''));

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 test('a watch over a server bears that it is started anew', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const first = folder.start('up', '--port', '0');
   const address = new URL((await first.line(/^Dashboard: /)).replace('Dashboard: ', ''));
@@ -26,7 +26,7 @@ test('a watch over a server bears that it is started anew', async (t) => {
 });
 
 test('profiles are kept for this user only, and used when nothing else is named', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   folder.env.XDG_CONFIG_HOME = join(folder.path, 'config');
   const up = folder.start('up', '--port', '0');
@@ -47,9 +47,9 @@ test('profiles are kept for this user only, and used when nothing else is named'
   const listed = await folder.duly('profiles', 'ls');
   assert.match(listed.out, /prod +http:\/\/127\.0\.0\.1/);
   assert.ok(!listed.out.includes(key));
-  const made = await folder.json('run', 'hello', 'Ada', '--profile', 'prod');
+  const created = await folder.json('run', 'hello', 'Ada', '--profile', 'prod');
   await folder.duly('profiles', 'use', 'prod');
-  assert.equal((await folder.json('jobs', 'ls')).data[0].id, made.id);
+  assert.equal((await folder.json('jobs', 'ls')).data[0].id, created.id);
   assert.match(
     (await folder.duly('jobs', 'ls', '--profile', 'prd')).err,
     /error\[profile_not_found\].*\n.*Did you mean "prod"/,

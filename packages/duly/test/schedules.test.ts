@@ -3,21 +3,24 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Duly } from '@duly/core';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('add makes a schedule, says it in words with its next runs, and changes it when asked again', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const add = ['schedules', 'add', 'digest', '--task', 'mail', '--timezone', 'Europe/Rome'];
-  const made = await folder.duly(...add, '--cron', '0 8 * * MON');
-  assert.equal(made.code, 0, made.err);
-  const [title, words, ...runs] = made.out.trimEnd().split('\n');
+  const created = await folder.duly(...add, '--cron', '0 8 * * MON');
+  assert.equal(created.code, 0, created.err);
+  const [title, words, ...runs] = created.out.trimEnd().split('\n');
   assert.match(title as string, /^Schedule "digest" is made \(sch_\w{26}\)\.$/);
   assert.equal(words, 'At 08:00 on Monday, in Europe/Rome.');
   assert.equal(runs.length, 3);
   for (const run of runs) assert.match(run, /^ {2}Mon \d{4}-\d{2}-\d{2} 08:00 \+0[12]:00 {2}in \d/);
-  assert.match(made.err, /^warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\.\n/);
-  assert.match(made.err, /warning: No scheduler runs on this store; slots wait for one\./);
-  assert.match(made.err, /warning: No task "mail" is defined here; its jobs wait for a node that has it\./);
+  assert.match(created.err, /^warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\.\n/);
+  assert.match(created.err, /warning: No scheduler runs on this store; slots wait for one\./);
+  assert.match(
+    created.err,
+    /warning: No task "mail" is defined here; its jobs wait for a node that has it\./,
+  );
 
   assert.match((await folder.duly(...add, '--cron', '0 8 * * MON')).out, /^Schedule "digest" was so already/);
   const edited = await folder.json(
@@ -58,7 +61,7 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
 });
 
 test('what is wrong with a rule is said with a code, and nothing is made', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const add = ['schedules', 'add', 'a', '--task', 'b'];
   const cases: [string[], string][] = [
     [[...add], 'usage'],
@@ -100,11 +103,11 @@ test('what is wrong with a rule is said with a code, and nothing is made', async
 });
 
 test('a fixed delay is shown from the slot that is outstanding, as if its runs took no time', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const add = ['schedules', 'add', 'tick', '--task', 'report', '--delay', '10m', '--start-at', '2099-01-01'];
-  const made = await folder.duly(...add);
+  const created = await folder.duly(...add);
   assert.match(
-    made.out,
+    created.out,
     /2099-01-01 00:00 .*\n.*2099-01-01 00:10 (?:.|\n)*\n {2}As if the runs took no time: a fixed delay counts from their ends\.\n$/,
   );
   const skipped = await folder.duly('schedules', 'skip-next', 'tick');
@@ -114,7 +117,7 @@ test('a fixed delay is shown from the slot that is outstanding, as if its runs t
 });
 
 test('a cron is tried without a store: its next slots with what changes of the clock do, and words', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const zone = ['--timezone', 'America/New_York'];
   const next = ['cron', 'next', '30 2 * * *', ...zone, '--count', '2', '--after', '2027-03-13T12:00'];
   const gap = await folder.duly(...next);
@@ -170,7 +173,7 @@ test('a cron is tried without a store: its next slots with what changes of the c
 });
 
 test('a schedule runs, is triggered, paused, resumed, skipped and explained', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/tick.mjs': `export default { name: 'tick', run: ({ input }) => input ?? 'nothing' };`,
   });
@@ -263,7 +266,7 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
 });
 
 test('backfill makes runs for slots of the past, after showing which', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly(
     'schedules',
     'add',
@@ -306,13 +309,13 @@ test('backfill makes runs for slots of the past, after showing which', async (t)
   assert.equal(skipped.code, 4);
   assert.equal(skipped.out, '');
   assert.match(skipped.err, /^No run: an earlier one is not finished \(overlap\)\. With --allow /);
-  assert.equal((await folder.json('schedules', 'trigger', 'daily', '--allow')).result, 'made');
+  assert.equal((await folder.json('schedules', 'trigger', 'daily', '--allow')).result, 'created');
   const backwards = await folder.duly(...range.slice(0, 4), '2026-01-10', '--to', '2026-01-09');
   assert.equal(backwards.code, 2, backwards.err);
 });
 
 test('diff shows what the tasks here declare and what is stored, and apply makes it so', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const declare = (release: string, ...every: string[]): void =>
     folder.write({
       'duly.config.mjs': `export default { app: 'studio', release: '${release}', tasks: [{ name: 'report', every: [${every}], run() {} }] };`,
@@ -384,7 +387,7 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
 });
 
 test('a config declares schedules of tasks that stand elsewhere', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const config = (task: string): string =>
     `export default { app: 'studio', schedules: [{ task: '${task}', name: 'weekly', cron: '@weekly' }] };`;
   folder.write({
@@ -412,7 +415,7 @@ test('a config declares schedules of tasks that stand elsewhere', async (t) => {
 });
 
 test('export says what makes the same schedules, as JSON or as a crontab', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const add = async (name: string, ...args: string[]): Promise<void> => {
     const { code, err } = await folder.duly('schedules', 'add', name, '--task', 'mail', ...args);
     assert.equal(code, 0, err);
@@ -459,7 +462,7 @@ test('export says what makes the same schedules, as JSON or as a crontab', async
 });
 
 test('errors name options as they are typed', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const add = (...args: string[]) =>
     folder.duly('schedules', 'add', 'x', '--task', 'mail', '--cron', '0 8 * * *', ...args);
   const early = await add('--start-at', '2090-01-02', '--end-at', '2090-01-01');

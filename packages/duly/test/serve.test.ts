@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 async function takePort(t: { after(fn: () => Promise<void>): void }): Promise<number> {
   const holder = createServer();
@@ -18,20 +18,20 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 test('up on a terminal: a key once, in the address of the dashboard, and a call that makes a first job as it is printed', {
   skip: hasScript ? false : 'the program "script" of util-linux is not installed',
 }, async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const up = folder.startOnTerminal('up', '--demo', '--port', '0');
   // Escape sequences of the live area come before the lines.
   const dashboard = await up.line(/Dashboard: http/);
   const [, url, key] = /(http:\/\/127\.0\.0\.1:\d+)\/signin\?key=(duly_\w+)/.exec(dashboard) ?? [];
   const call = await up.line(/^ {2}curl -s http/);
   const [, target, bearer, body] = /curl -s (\S+) -H 'Authorization: (.*?)' -H .* -d '(.*)'/.exec(call) ?? [];
-  const made = await fetch(target as string, {
+  const created = await fetch(target as string, {
     method: 'POST',
     headers: { Authorization: bearer as string, 'Content-Type': 'application/json' },
     body: body as string,
   });
-  assert.equal(made.status, 201);
-  const job = (await made.json()) as { id: string; type: string; input: string };
+  assert.equal(created.status, 201);
+  const job = (await created.json()) as { id: string; type: string; input: string };
   assert.deepEqual([job.type, job.input], ['video_transcode', 's3://uploads/video_789.mp4']);
   assert.equal(bearer, `Bearer ${key}`);
   const opened = await fetch(`${url}/signin?key=${key}`, { redirect: 'manual' });
@@ -52,7 +52,7 @@ test('up on a terminal: a key once, in the address of the dashboard, and a call 
 
 test('up in a log: the first key is in a file for this user only, and not in the output', async (t) => {
   for (const format of [[], ['-o', 'json']]) {
-    const folder = makeFolder(t);
+    const folder = createFolder(t);
     const up = folder.start('up', '--no-tasks', '--port', '0', ...format);
     const line = await up.line(/duly-first-key-/);
     const file = /[^\s"]*duly-first-key-[0-9a-z]{12}/.exec(line)?.[0] as string;
@@ -71,7 +71,7 @@ test('up in a log: the first key is in a file for this user only, and not in the
 });
 
 test('--rate-limit bounds the requests of a key, and a limit that is no number is refused', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const refused = await folder.duly('up', '--rate-limit', '-1');
   assert.equal(refused.code, 2);
   assert.match(refused.err, /--rate-limit/);
@@ -86,7 +86,7 @@ test('--rate-limit bounds the requests of a key, and a limit that is no number i
 });
 
 test('the port: one that was asked for and is taken is an error, the usual one moves with a message', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const port = await takePort(t);
   const refused = await folder.duly('up', '--port', String(port));
@@ -105,7 +105,7 @@ test('the port: one that was asked for and is taken is an error, the usual one m
 });
 
 test('the first start makes a key before it listens, beyond this machine too, and takes it back where it cannot listen', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const taken = await takePort(t);
   const failed = await folder.duly('up', '--host', '127.0.0.1', '--port', String(taken));
@@ -124,7 +124,7 @@ test('the first start makes a key before it listens, beyond this machine too, an
 });
 
 test('a change at the store names the page that shows it while somebody serves there, and only then', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const up = folder.start('up', '--port', '0', '-o', 'json');
   const { url } = JSON.parse(await up.line(/"event":"serving"/));
@@ -154,13 +154,13 @@ test('a change at the store names the page that shows it while somebody serves t
 });
 
 test('keys are made, listed and revoked', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const { out: text } = await folder.duly('keys', 'add', '--scope', 'admin', '--note', 'ours');
   assert.match(text, /^duly_[0-9a-z]{12}_[0-9a-z]{52}\n$/);
   const key = text.trim();
-  const made = await folder.json('keys', 'add', '--tenant', 'a', '--for', '1h');
-  assert.deepEqual([made.scope, made.tenant], ['run', 'a']);
+  const created = await folder.json('keys', 'add', '--tenant', 'a', '--for', '1h');
+  assert.deepEqual([created.scope, created.tenant], ['run', 'a']);
   const { data } = await folder.json('keys', 'ls');
   assert.equal(data.length, 2);
   assert.ok(!JSON.stringify(data).includes(key.slice(-52)));
@@ -174,8 +174,8 @@ test('keys are made, listed and revoked', async (t) => {
   const status = async (text: string) =>
     (await fetch(`${url}/api/session`, { headers: { Authorization: `Bearer ${text}` } })).status;
   assert.equal(await status(key), 200);
-  assert.equal(await status(made.key), 200);
-  await folder.duly('keys', 'revoke', made.id);
+  assert.equal(await status(created.key), 200);
+  await folder.duly('keys', 'revoke', created.id);
   assert.equal((await folder.json('keys', 'ls')).data.length, 1);
   const missing = await folder.duly('keys', 'revoke', 'nothing');
   assert.match(missing.err, /No key has the id "nothing"/);
@@ -184,7 +184,7 @@ test('keys are made, listed and revoked', async (t) => {
 });
 
 test('--no-tasks serves and decides, and leaves the jobs to nodes that have tasks', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ ...quickTasks, 'tasks/broken.mjs': 'throw new Error("not to be loaded");' });
   const both = await folder.duly('up', '--no-tasks', '--demo');
   assert.equal(both.code, 2);
@@ -192,16 +192,16 @@ test('--no-tasks serves and decides, and leaves the jobs to nodes that have task
   assert.match(await up.line(/^ {2}tasks/), /none/);
   await up.line(/^Dashboard: http/);
   folder.write({ 'tasks/broken.mjs': 'export default { name: "other", run: () => 1 };' });
-  const made = await folder.json('run', 'hello', 'Ada');
+  const created = await folder.json('run', 'hello', 'Ada');
   const worker = folder.start('worker', '--roles', 'worker');
-  const watched = await folder.duly('watch', made.id);
+  const watched = await folder.duly('watch', created.id);
   assert.match(watched.out, /Hello Ada/);
   for (const one of [worker, up]) one.signal('SIGTERM');
   await Promise.all([worker.ended, up.ended]);
 });
 
 test('--no-server serves nothing', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const up = folder.start('up', '--no-server');
   await up.line(/In another terminal/);

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const full = '/dev/full';
 const noFull = existsSync(full) ? false : 'there is no /dev/full here';
 
 test('a program whose output nobody reads any more is told so, and its run ends', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const line = 'echo begun; until ! echo more; do :; done 2>/dev/null; exit 3';
   const running = folder.start('exec', '--name', 'talkative', '--', 'sh', '-c', `trap '' PIPE; ${line}`);
   await running.line(/^begun$/);
@@ -21,7 +21,7 @@ test('a program whose output nobody reads any more is told so, and its run ends'
 });
 
 test('a program that is asked nothing about its errors goes on without their reader', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const line = 'echo begun; read go; echo lost >&2; echo lost >&2; echo ended';
   const running = folder.start('exec', '--name', 'talkative', '--', 'sh', '-c', `trap '' PIPE; ${line}`);
   await running.line(/^begun$/);
@@ -32,7 +32,7 @@ test('a program that is asked nothing about its errors goes on without their rea
 });
 
 test('a list whose reader goes away ends well; a watch does not say that the job is done', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const { out } = await folder.duly('run', 'nobody');
   const list = folder.start('jobs', 'ls', '-o', 'jsonl');
   list.leave('stdout');
@@ -45,7 +45,7 @@ test('a list whose reader goes away ends well; a watch does not say that the job
 });
 
 test('the exit code tells of an error that nobody reads', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   for (const [code, ...args] of [
     [2, 'jobs', 'lss'],
     [5, 'jobs', 'ls'],
@@ -58,7 +58,7 @@ test('the exit code tells of an error that nobody reads', async (t) => {
 });
 
 test('a full disk is said in a sentence', { skip: noFull }, async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('run', 'nobody');
   for (const args of [
     ['jobs', 'ls'],

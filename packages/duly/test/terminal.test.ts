@@ -4,7 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { widthOf } from '../src/output/terminal.ts';
-import { bareEnvironment, type Folder, makeFolder } from './command.ts';
+import { bareEnvironment, createFolder, type Folder } from './command.ts';
 
 const bin = fileURLToPath(new URL('../src/bin.ts', import.meta.url));
 const { stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
@@ -80,7 +80,7 @@ function visible(written: string): string {
 test('what a handler prints stays on the screen beside the bars, and no line is wider than it', {
   skip,
 }, async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/loud.mjs': `
       import { existsSync } from 'node:fs';
@@ -114,7 +114,7 @@ test('what a handler prints stays on the screen beside the bars, and no line is 
 });
 
 test('a question that is interrupted, ended or denied does nothing', { skip }, async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/failing.mjs': `export default { name: 'failing', retry: 1, run: () => { throw 1; } };`,
   });
@@ -138,7 +138,7 @@ test('a question that is interrupted, ended or denied does nothing', { skip }, a
 });
 
 test('dead letters that arrive while the question is open are left alone', { skip }, async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/failing.mjs': `export default { name: 'failing', retry: 1, run: () => { throw 1; } };`,
   });

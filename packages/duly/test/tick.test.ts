@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../test/servers/postgres.ts';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 const tasks = {
   'tasks/mark.mjs': `
@@ -15,7 +15,7 @@ const tasks = {
 };
 
 test('a tick does what is due and what falls due in its time, and then ends', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(tasks);
   await folder.duly('run', 'mark', 'now');
   await folder.duly('run', 'mark', 'soon', '--in', '4s');
@@ -32,7 +32,7 @@ test('a tick does what is due and what falls due in its time, and then ends', as
 });
 
 test('ticks beside each other run every job once', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(tasks);
   for (let i = 0; i < 6; i++) await folder.duly('run', 'mark', `${i}`);
   const all = await Promise.all(Array.from({ length: 3 }, () => folder.json('tick', '--for', '5s')));
@@ -45,7 +45,7 @@ test('ticks beside each other run every job once', async (t) => {
 });
 
 test('what still runs at its end is given back unspent', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(tasks);
   const { out: id } = await folder.duly('run', 'slow');
   const tick = folder.start('tick', '--for', '1s', '--drain', '1s', '-o', 'json');
@@ -56,7 +56,7 @@ test('what still runs at its end is given back unspent', async (t) => {
 });
 
 test('a tick runs commands only where it may', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('migrate');
   const input = {
     command: { argv: ['sh', '-c', 'cat > said; echo {{end}}'], stdin: 'hello', placeholders: false },
@@ -75,7 +75,7 @@ test('a tick runs commands only where it may', async (t) => {
 });
 
 test('on PostgreSQL too: an imported line runs in a tick', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.env.DULY_STORE = inSchema(await testPostgresUrl(), freshSchema());
   folder.write({ tab: '0 2 * * * echo "hi from $DULY_SCHEDULE"\n' });
   await folder.duly('import', 'crontab', 'tab', '--live');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeFolder } from './command.ts';
+import { createFolder } from './command.ts';
 
 test('top off a terminal prints one frame: queues, workers, and what runs with its progress', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/held.mjs': `
       import { existsSync } from 'node:fs';

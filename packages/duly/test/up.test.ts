@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setInterval } from 'node:timers/promises';
-import { makeFolder, quickTasks } from './command.ts';
+import { createFolder, quickTasks } from './command.ts';
 
 test('up --demo on an empty store makes three jobs and shows how each of them ends', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const up = folder.start('up', '--demo');
   await up.line(/^Duly .* is up/);
   await up.line(/store {2}sqlite:\.\/duly\.db$/);
@@ -58,18 +58,18 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
 });
 
 test('what up proposes first in an empty folder with commands allowed can be run', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const up = folder.start('up', '--port', '0', '--allow-commands');
   const curl = await up.line(/^ {2}curl /);
   const [, url, body] = /curl -s (\S+) .* -d '(.*)'$/.exec(curl) as RegExpExecArray;
   await up.line(/ init$/);
-  const made = await fetch(url as string, {
+  const created = await fetch(url as string, {
     method: 'POST',
     headers: { authorization: `Bearer ${folder.firstKey()}`, 'content-type': 'application/json' },
     body: body as string,
   });
-  assert.equal(made.status, 201);
-  const { id } = (await made.json()) as { id: string };
+  assert.equal(created.status, 201);
+  const { id } = (await created.json()) as { id: string };
   const { out } = await folder.duly('watch', id);
   assert.match(out, /COMPLETED/);
   assert.match((await folder.duly('jobs', 'logs', id)).out, /hello/);
@@ -78,7 +78,7 @@ test('what up proposes first in an empty folder with commands allowed can be run
 });
 
 test('watch shows the progress of a job while it runs, and how it ends', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/steps.mjs': `
       import { existsSync } from 'node:fs';
@@ -103,7 +103,7 @@ test('watch shows the progress of a job while it runs, and how it ends', async (
 });
 
 test('SIGTERM lets what runs finish and starts nothing new', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/slow.mjs': `
       import { existsSync } from 'node:fs';
@@ -133,7 +133,7 @@ test('SIGTERM lets what runs finish and starts nothing new', async (t) => {
 });
 
 test('a second signal stops at once', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/endless.mjs': `export default { name: 'endless', run: () => new Promise(() => {}) };`,
   });
@@ -163,7 +163,7 @@ test('a second signal stops at once', async (t) => {
 });
 
 test('a job that was cut off shows what was started and what was spent', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({
     'tasks/endless.mjs': `export default { name: 'endless', run: () => new Promise(() => {}) };`,
   });
@@ -184,7 +184,7 @@ test('a job that was cut off shows what was started and what was spent', async (
 });
 
 test('a node that cannot share its store says so instead of telling what to type elsewhere', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   for (const [store, pattern] of [
     [
@@ -203,14 +203,14 @@ test('a node that cannot share its store says so instead of telling what to type
 });
 
 test('a node tells as JSON what it does, one object on each line', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write(quickTasks);
   const worker = folder.start('worker', '-o', 'json', '--concurrency', '2', '--queues', 'default,brief');
   const started = JSON.parse(await worker.line(/"event":"started"/));
   assert.deepEqual(started.tasks, ['brief', 'failing', 'hello']);
-  const made = await folder.json('run', 'hello', 'Ada');
+  const created = await folder.json('run', 'hello', 'Ada');
   const settled = JSON.parse(await worker.line(/"event":"job\.settled"/));
-  assert.equal(settled.id, made.id);
+  assert.equal(settled.id, created.id);
   assert.equal(settled.status, 'COMPLETED');
   const [node] = (await folder.json('workers')).data;
   assert.equal(node.concurrency, 2);

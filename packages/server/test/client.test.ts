@@ -8,7 +8,7 @@ import { startServer } from './fixture.ts';
 test('the typed client makes, reads, lists and follows errors by their codes', async (t) => {
   const { url, adminKey } = await startServer(t);
   const client = createClient({ url, key: adminKey });
-  const made = await client.call('POST /api/jobs', {
+  const created = await client.call('POST /api/jobs', {
     body: { type: 'mail', input: { to: 'ada' }, delay: '1h' },
     idempotencyKey: 'once',
   });
@@ -16,8 +16,8 @@ test('the typed client makes, reads, lists and follows errors by their codes', a
     body: { type: 'mail', input: { to: 'ada' }, delay: '1h' },
     idempotencyKey: 'once',
   });
-  assert.equal(again.id, made.id);
-  const job: Job = await client.call('GET /api/jobs/{id}', { path: { id: made.id } });
+  assert.equal(again.id, created.id);
+  const job: Job = await client.call('GET /api/jobs/{id}', { path: { id: created.id } });
   assert.equal(job.status, 'SCHEDULED');
   for (let i = 0; i < 4; i++) await client.call('POST /api/jobs', { body: { type: 'mail' } });
   const ids = new Set<string>();
@@ -28,7 +28,7 @@ test('the typed client makes, reads, lists and follows errors by their codes', a
   const toAda = await client.call('GET /api/jobs', { query: { type: 'mail', 'input.to': 'ada' } });
   assert.deepEqual(
     toAda.data.map(({ id }) => id),
-    [made.id],
+    [created.id],
   );
   // @ts-expect-error: a filter that the route does not know
   await assert.rejects(client.call('GET /api/jobs', { query: { 'inptu.to': 'ada' } }), {

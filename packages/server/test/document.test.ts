@@ -55,14 +55,14 @@ interface AskOptions {
 
 test('jobs are what the document says, in every status', async (t) => {
   const { ask, duly } = await setup(t);
-  const make = async (body: object) => (await ask('POST /api/jobs', { body })).json.id as string;
+  const create = async (body: object) => (await ask('POST /api/jobs', { body })).json.id as string;
   const ids = [
-    await make({ type: 'ok', input: { a: 1 }, metadata: { own: true } }),
-    await make({ type: 'break' }),
-    await make({ type: 'ok', delay: '1h', key: 'k', tenant: 'a' }),
-    await make({ type: 'nobody' }),
-    await make({ type: 'nobody', serial: 's' }),
-    await make({ type: 'nobody', serial: 's' }),
+    await create({ type: 'ok', input: { a: 1 }, metadata: { own: true } }),
+    await create({ type: 'break' }),
+    await create({ type: 'ok', delay: '1h', key: 'k', tenant: 'a' }),
+    await create({ type: 'nobody' }),
+    await create({ type: 'nobody', serial: 's' }),
+    await create({ type: 'nobody', serial: 's' }),
   ];
   await ask('POST /api/jobs', { body: { type: 'ok', delay: '1h', key: 'k', tenant: 'a' } });
   await Promise.all(
@@ -122,9 +122,9 @@ test('schedules are what the document says, of every kind, with their runs', asy
     { delay: '1h' },
     { rrule: 'FREQ=WEEKLY;BYDAY=MO', start_at: '2026-01-05T00:00:00Z', tenant: 'a' },
   ]) {
-    const made = await ask('POST /api/schedules', { body: { name: 'it', type: 'nobody', ...rule } });
-    assert.equal(made.status, 201);
-    const at = [made.json.id as string];
+    const created = await ask('POST /api/schedules', { body: { name: 'it', type: 'nobody', ...rule } });
+    assert.equal(created.status, 201);
+    const at = [created.json.id as string];
     const act = (verb: string, body: object = {}) => ask(`POST /api/schedules/{id}/${verb}`, { at, body });
     // The first makes a job unless the rule has made one already; the second is skipped, because that one waits.
     await act('trigger');
@@ -143,7 +143,7 @@ test('schedules are what the document says, of every kind, with their runs', asy
     await ask('PATCH /api/schedules/{id}', { at, body: { note: 'n' } });
     await ask('GET /api/schedules/{id}', { at, query: '?definition=true' });
     await ask('GET /api/schedules/{id}/preview', { at });
-    await ask('GET /api/schedules/{id}/why', { at, query: `?slot=${made.json.next_slot}` });
+    await ask('GET /api/schedules/{id}/why', { at, query: `?slot=${created.json.next_slot}` });
     const slots = await ask('GET /api/schedules/{id}/slots', { at, query: '?from=2026-01-01T00:00:00Z' });
     assert.equal(slots.status, 200);
     await ask('GET /api/schedules', { query: '?definition=true' });

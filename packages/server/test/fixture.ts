@@ -61,7 +61,7 @@ export interface Fixture {
   ask(path: string, ask?: Ask): Promise<Answer>;
 }
 
-let newStore = (t: TestContext): string => `sqlite:${join(makeFolder(t), 'duly.db')}`;
+let newStore = (t: TestContext): string => `sqlite:${join(createFolder(t), 'duly.db')}`;
 
 /** From now on tests that name no store get theirs here: the same tests, on another engine. */
 export function useStores(stores: (t: TestContext) => string): void {
@@ -69,7 +69,7 @@ export function useStores(stores: (t: TestContext) => string): void {
 }
 
 /** A store of its own for a test that starts more than one server on it. */
-export function makeStore(t: TestContext): string {
+export function createStore(t: TestContext): string {
   return newStore(t);
 }
 
@@ -86,7 +86,7 @@ export async function startServer(t: TestContext, options: FixtureOptions = {}):
   });
   if (options.start !== undefined) await duly.start(options.start === true ? {} : options.start);
   const key = async (scope: Scope, tenant: string | null = null): Promise<string> =>
-    (await server.keys.make({ scope, tenant, by: 'test' })).key;
+    (await server.keys.create({ scope, tenant, by: 'test' })).key;
   const adminKey = await key('admin');
   const { url } = listening;
   return {
@@ -102,7 +102,7 @@ export async function startServer(t: TestContext, options: FixtureOptions = {}):
 }
 
 /** A folder that is removed after the test, once whatever uses it is gone. */
-export function makeFolder(t: TestContext): string {
+export function createFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'duly-server-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

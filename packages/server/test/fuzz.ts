@@ -14,7 +14,7 @@ import {
   operationsOf,
   type Schema,
 } from './operations.ts';
-import { addressOf, makeSamples, type Samples } from './samples.ts';
+import { addressOf, createSamples, type Samples } from './samples.ts';
 
 const seconds = Number(process.env['DULY_FUZZ_SECONDS'] ?? 15);
 const lanes = 6;
@@ -302,7 +302,7 @@ export async function fuzzServer(t: TestContext): Promise<void> {
   const seed = propertySeed;
   const lookup = async () => [{ address: '127.0.0.1', family: 4 as const }];
   const fixture = await startServer(t, { server: { lookup, rateLimit: false, alertEvery: '1h' } });
-  const samples = await makeSamples(fixture);
+  const samples = await createSamples(fixture);
   const { json: document } = await fixture.ask('/openapi.json');
   const keys = [
     fixture.adminKey,

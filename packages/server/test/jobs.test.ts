@@ -18,14 +18,14 @@ test('/livez answers without a key', async (t) => {
 
 test('a job is made and shown in the shape of the design', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [transcode], start: true });
-  const made = await ask('/api/jobs', {
+  const created = await ask('/api/jobs', {
     body: { type: 'video_transcode', input: 's3://uploads/video_789.mp4', metadata: { user: 7 } },
   });
-  assert.equal(made.status, 201, made.text);
-  assert.equal(made.headers.get('location'), `/api/jobs/${made.json.id}`);
-  assert.equal(made.json.deduped, false);
-  await duly.job(made.json.id).wait();
-  const shown = await ask(made.headers.get('location') as string);
+  assert.equal(created.status, 201, created.text);
+  assert.equal(created.headers.get('location'), `/api/jobs/${created.json.id}`);
+  assert.equal(created.json.deduped, false);
+  await duly.job(created.json.id).wait();
+  const shown = await ask(created.headers.get('location') as string);
   const { id, created_at, started_at, updated_at, completed_at, due_at, lateness_ms, node, ...rest } =
     shown.json;
   assert.match(id, /^job_[0-9a-z]{26}$/);
@@ -73,8 +73,8 @@ test('a job is made and shown in the shape of the design', async (t) => {
 
 test('a job of a task that is not defined here waits for a worker that has it', async (t) => {
   const { ask } = await startServer(t, { tasks: [transcode], start: true });
-  const made = await ask('/api/jobs', { body: { type: 'python_task', input: { any: 'json' } } });
-  assert.deepEqual([made.status, made.json.status], [201, 'PENDING']);
+  const created = await ask('/api/jobs', { body: { type: 'python_task', input: { any: 'json' } } });
+  assert.deepEqual([created.status, created.json.status], [201, 'PENDING']);
 });
 
 const failing = {
@@ -89,11 +89,11 @@ const failing = {
 
 test('jobs are listed by every filter, with cursors and a count that says when it stopped', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [transcode, failing] });
-  const make = (body: object) => ask('/api/jobs', { body: { type: 'import', ...body } });
-  await make({ input: { user: { id: 42 } }, tenant: 'a', key: 'k1', queue: 'slow' });
-  await make({ input: { user: { id: '42' } }, tenant: 'b', metadata: { x: 1 } });
-  await make({ type: 'video_transcode', input: 'x', serial: 's' });
-  await make({ delay: '1h', priority: 5 });
+  const create = (body: object) => ask('/api/jobs', { body: { type: 'import', ...body } });
+  await create({ input: { user: { id: 42 } }, tenant: 'a', key: 'k1', queue: 'slow' });
+  await create({ input: { user: { id: '42' } }, tenant: 'b', metadata: { x: 1 } });
+  await create({ type: 'video_transcode', input: 'x', serial: 's' });
+  await create({ delay: '1h', priority: 5 });
   const ids = async (query: string): Promise<unknown[]> => {
     const answer = await ask(`/api/jobs?${query}`);
     assert.equal(answer.status, 200, answer.text);
@@ -170,10 +170,10 @@ test('a failed job: error text, logs, attempts, why, retry and run again; the st
 
 test('jobs are cancelled, moved, and acted on by filter, dry first', async (t) => {
   const { ask } = await startServer(t);
-  const made = await Promise.all(
+  const created = await Promise.all(
     Array.from({ length: 5 }, () => ask('/api/jobs', { body: { type: 'mail', delay: '1h' } })),
   );
-  const [a, b] = made.map(({ json }) => json.id);
+  const [a, b] = created.map(({ json }) => json.id);
   const cancelled = await ask(`/api/jobs/${a}/cancel`, { method: 'POST' });
   assert.deepEqual(
     [cancelled.status, cancelled.json.result, cancelled.json.status],

@@ -4,9 +4,9 @@ import { type Fixture, startServer } from './fixture.ts';
 
 test('a key is made, works, is listed without its secret, and is revoked at once', async (t) => {
   const { ask, adminKey } = await startServer(t);
-  const made = await ask('/api/keys', { body: { scope: 'run', tenant: 'a', note: 'the shop' } });
-  assert.equal(made.status, 201);
-  const { key, id } = made.json;
+  const created = await ask('/api/keys', { body: { scope: 'run', tenant: 'a', note: 'the shop' } });
+  assert.equal(created.status, 201);
+  const { key, id } = created.json;
   assert.match(key, new RegExp(`^duly_${id}_[0-9a-z]{52}$`));
   assert.deepEqual((await ask('/api/session', { key })).json, {
     actor: `key:${id}`,
@@ -35,7 +35,7 @@ test('a key is made, works, is listed without its secret, and is revoked at once
 
 test('a key ends at its time, and must not be over when it is made', async (t) => {
   const { ask, server } = await startServer(t);
-  const over = await server.keys.make({ scope: 'admin', by: 'test', expiresAt: 1 });
+  const over = await server.keys.create({ scope: 'admin', by: 'test', expiresAt: 1 });
   assert.equal((await ask('/api/session', { key: over.key })).status, 401);
   const past = await ask('/api/keys', { body: { scope: 'read', expires_at: '2020-01-01T00:00:00Z' } });
   assert.equal(past.status, 400);

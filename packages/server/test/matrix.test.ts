@@ -8,7 +8,7 @@ import { errorCodes } from '@duly/core';
 import { allows, type Scope, scopes } from '../src/auth/caller.ts';
 import { type Fixture, startServer } from './fixture.ts';
 import { isDocumentedRefusal, type Operation, operationsOf } from './operations.ts';
-import { addressOf, makeSamples, missingSamples, onlyForA, type Samples, scheduleForA } from './samples.ts';
+import { addressOf, createSamples, missingSamples, onlyForA, type Samples, scheduleForA } from './samples.ts';
 
 interface Caller {
   name: string;
@@ -33,20 +33,20 @@ interface Answer {
   type: string;
 }
 
-async function makeWorld(t: TestContext): Promise<World> {
+async function createWorld(t: TestContext): Promise<World> {
   // A name that leads to this machine: a test of a channel is refused, and nothing goes out.
   const lookup = async () => [{ address: '127.0.0.1', family: 4 as const }];
   const fixture = await startServer(t, { server: { lookup } });
-  const samples = await makeSamples(fixture);
+  const samples = await createSamples(fixture);
   const operations = operationsOf((await fixture.ask('/openapi.json')).json);
-  return { fixture, samples, operations, callers: await makeCallers(fixture), undocumented: new Set() };
+  return { fixture, samples, operations, callers: await createCallers(fixture), undocumented: new Set() };
 }
 
-async function makeCallers({ server, adminKey, key }: Fixture): Promise<Caller[]> {
+async function createCallers({ server, adminKey, key }: Fixture): Promise<Caller[]> {
   const nobody = { scope: null, tenant: null };
-  const revoked = await server.keys.make({ scope: 'admin', by: 'test' });
+  const revoked = await server.keys.create({ scope: 'admin', by: 'test' });
   await server.keys.revoke(revoked.id);
-  const expired = await server.keys.make({ scope: 'admin', by: 'test', expiresAt: 1 });
+  const expired = await server.keys.create({ scope: 'admin', by: 'test', expiresAt: 1 });
   const wrong = adminKey.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
   const callers: Caller[] = [
     { name: 'no key', key: null, ...nobody },
@@ -125,7 +125,7 @@ async function snapshot({ fixture, samples }: World): Promise<unknown[]> {
 }
 
 test('every operation has samples, and says who may use it', async (t) => {
-  const { operations, samples } = await makeWorld(t);
+  const { operations, samples } = await createWorld(t);
   assert.deepEqual(
     operations.flatMap((operation) => missingSamples(samples, operation)),
     [],
@@ -141,7 +141,7 @@ test('every operation has samples, and says who may use it', async (t) => {
 });
 
 test('a route without samples fails with what to add', async (t) => {
-  const { samples } = await makeWorld(t);
+  const { samples } = await createWorld(t);
   const [operation] = operationsOf({
     paths: { '/api/new/{id}': { post: { requestBody: { required: true, content: {} }, responses: {} } } },
     components: { schemas: {} },
@@ -153,7 +153,7 @@ test('a route without samples fails with what to add', async (t) => {
 });
 
 test('operations × keys × tenants: refused where the document says so, and nothing of another tenant is seen or changed', async (t) => {
-  const world = await makeWorld(t);
+  const world = await createWorld(t);
   const before = await snapshot(world);
   assert.ok(JSON.stringify(before).includes(onlyForA));
   const isRefused = (operation: Operation, caller: Caller): boolean =>
@@ -195,7 +195,7 @@ const otherwise: Readonly<Record<string, [status: number, why: string]>> = {
 };
 
 test('an admin key succeeds at every operation with its samples', async (t) => {
-  const world = await makeWorld(t);
+  const world = await createWorld(t);
   const admin = world.callers.find(({ name }) => name === 'admin, no tenant') as Caller;
   const order = (method: string): number => ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'].indexOf(method);
   const wrong: string[] = [];

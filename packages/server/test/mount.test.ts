@@ -15,17 +15,17 @@ async function mounted(t: TestContext) {
     await server.stop();
     await duly.stop();
   });
-  const { key } = await server.keys.make({ scope: 'admin', by: 'test' });
+  const { key } = await server.keys.create({ scope: 'admin', by: 'test' });
   return { server, headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } };
 }
 
 test('the fetch handler answers below its base path, and gives addresses that have it', async (t) => {
   const { server, headers } = await mounted(t);
-  const made = await server.fetch(
+  const created = await server.fetch(
     new Request('http://app.example/duly/api/jobs', { method: 'POST', headers, body: '{"type":"x"}' }),
   );
-  assert.equal(made.status, 201);
-  const location = made.headers.get('location') as string;
+  assert.equal(created.status, 201);
+  const location = created.headers.get('location') as string;
   assert.match(location, /^\/duly\/api\/jobs\/job_/);
   const shown = await server.fetch(new Request(`http://app.example${location}`, { headers }));
   assert.equal(shown.status, 200);
@@ -58,10 +58,10 @@ test("it mounts into a handler of Node's own kind, as Express and Fastify have t
   t.after(() => new Promise<void>((resolve) => http.close(() => resolve())));
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   assert.equal(await (await fetch(url)).text(), 'theirs');
-  const made = await fetch(`${url}/duly/api/jobs`, { method: 'POST', headers, body: '{"type":"x"}' });
-  assert.equal(made.status, 201);
+  const created = await fetch(`${url}/duly/api/jobs`, { method: 'POST', headers, body: '{"type":"x"}' });
+  assert.equal(created.status, 201);
   assert.equal((await fetch(`${url}/duly/api/jobs`)).status, 401);
-  const cancel = `${url}${made.headers.get('location')}/cancel`;
+  const cancel = `${url}${created.headers.get('location')}/cancel`;
   const { Authorization } = headers;
   for (const more of [{}, { 'Content-Length': '0', 'Content-Type': 'application/x-www-form-urlencoded' }]) {
     const answer = await fetch(cancel, { method: 'POST', headers: { Authorization, ...more } });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from './fixture.ts';
-import { makeSamples } from './samples.ts';
+import { createSamples } from './samples.ts';
 
 interface Schema {
   $ref?: string;
@@ -53,7 +53,7 @@ function withText(sample: unknown, place: Place, value: string): unknown {
 
 test('whatever texts a request holds, in whichever field, the server does not fail', async (t) => {
   const fixture = await startServer(t, { server: { alertEvery: '1h', rateLimit: false } });
-  const samples = await makeSamples(fixture);
+  const samples = await createSamples(fixture);
   const { json: document } = await fixture.ask('/openapi.json');
   const all = document.components.schemas as Record<string, Schema>;
   const failures: string[] = [];

@@ -20,7 +20,7 @@ export const onlyForA = 'what only tenant a may see';
 export const scheduleForA = 'nightly-only-for-a';
 
 /** Creates resources of tenant "a" and names them. */
-export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
+export async function createSamples({ duly, ask }: Fixture): Promise<Samples> {
   const job = await duly.taskNamed('work').in('1h', onlyForA, {
     tenant: 'a',
     metadata: { note: onlyForA },
@@ -34,17 +34,17 @@ export async function makeSamples({ duly, ask }: Fixture): Promise<Samples> {
     input: onlyForA,
   });
   const webhook = { url: 'https://example.com/hook' };
-  const made = async (path: string, body: object): Promise<string> => {
+  const created = async (path: string, body: object): Promise<string> => {
     const { status, json } = await ask(path, { body });
     assert.equal(status, 201, JSON.stringify(json));
     return json.id;
   };
   const [hook, rule, channel, window, key] = [
-    await made('/api/webhooks', { ...webhook, tenant: 'a', note: onlyForA }),
-    await made('/api/alerts/rules', { kind: 'stuck' }),
-    await made('/api/alerts/channels', { kind: 'slack', url: webhook.url }),
-    await made('/api/alerts/windows', { cron: '0 2 * * *', duration: '1h' }),
-    await made('/api/keys', { scope: 'read', tenant: 'a', note: onlyForA }),
+    await created('/api/webhooks', { ...webhook, tenant: 'a', note: onlyForA }),
+    await created('/api/alerts/rules', { kind: 'stuck' }),
+    await created('/api/alerts/channels', { kind: 'slack', url: webhook.url }),
+    await created('/api/alerts/windows', { cron: '0 2 * * *', duration: '1h' }),
+    await created('/api/keys', { scope: 'read', tenant: 'a', note: onlyForA }),
   ];
   const value = await ask('/api/values/only/for-a', { method: 'PUT', body: { value: onlyForA, ttl: '1h' } });
   assert.ok(value.status < 300, JSON.stringify(value.json));

@@ -5,7 +5,7 @@ import { startServer } from './fixture.ts';
 
 test('a schedule is made, shown, edited at once, and deleted; its ledger stays', async (t) => {
   const { ask } = await startServer(t);
-  const made = await ask('/api/schedules', {
+  const created = await ask('/api/schedules', {
     body: {
       name: 'digest',
       type: 'send_digest',
@@ -21,9 +21,9 @@ test('a schedule is made, shown, edited at once, and deleted; its ledger stays',
       retry: { attempts: 5, max_delay: '1h' },
     },
   });
-  assert.equal(made.status, 201, made.text);
-  assert.equal(made.headers.get('location'), `/api/schedules/${made.json.id}`);
-  const { words, next_run_at, last_run, paused, drift, policies, timezone, type, status } = made.json;
+  assert.equal(created.status, 201, created.text);
+  assert.equal(created.headers.get('location'), `/api/schedules/${created.json.id}`);
+  const { words, next_run_at, last_run, paused, drift, policies, timezone, type, status } = created.json;
   assert.match(words, /08:00/);
   assert.ok(next_run_at > '2026');
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('a schedule is made, shown, edited at once, and deleted; its ledger stays',
     body: { name: 'digest', type: 'send_digest', cron: '0 9 * * MON', timezone: 'Europe/Rome' },
   });
   assert.equal(again.status, 200);
-  assert.notEqual(again.json.next_slot, made.json.next_slot);
+  assert.notEqual(again.json.next_slot, created.json.next_slot);
   const edited = await ask('/api/schedules/digest', {
     method: 'PATCH',
     body: { cron: '30 9 * * MON', note: 'later', edit_note: 'they asked' },
@@ -49,12 +49,12 @@ test('a schedule is made, shown, edited at once, and deleted; its ledger stays',
   const cleared = await ask('/api/schedules/digest', { method: 'PATCH', body: { note: null } });
   assert.equal(cleared.json.note, null);
 
-  assert.equal((await ask('/api/schedules?type=send_digest&status=active')).json.data[0].id, made.json.id);
+  assert.equal((await ask('/api/schedules?type=send_digest&status=active')).json.data[0].id, created.json.id);
   assert.equal((await ask('/api/schedules/digest?note=x', { method: 'DELETE' })).status, 204);
   assert.equal((await ask('/api/schedules/digest')).status, 404);
-  const kept = await ask(`/api/schedules/${made.json.id}?deleted=true`);
+  const kept = await ask(`/api/schedules/${created.json.id}?deleted=true`);
   assert.deepEqual([kept.json.status, kept.json.deleted.note], ['deleted', 'x']);
-  assert.equal((await ask(`/api/schedules/${made.json.id}/slots`)).status, 200);
+  assert.equal((await ask(`/api/schedules/${created.json.id}/slots`)).status, 200);
 });
 
 test('schedules are searched, and listed page by page', async (t) => {
@@ -114,7 +114,7 @@ test('pause with note and until, resume, skip-next, trigger, backfill, preview, 
   );
   assert.match(paused.json.paused.by, /^key:/);
   const triggered = await of('trigger', { input: { now: true }, note: 'test' });
-  assert.deepEqual([triggered.status, triggered.json.result], [201, 'made'], triggered.text);
+  assert.deepEqual([triggered.status, triggered.json.result], [201, 'created'], triggered.text);
   assert.deepEqual([triggered.json.job.origin, triggered.json.job.input], ['trigger', { now: true }]);
   await duly.job(triggered.json.job.id).wait();
   const brief = (await of('pause', { until: '90m' })).json.paused;
@@ -225,8 +225,8 @@ test('a schedule tells what makes the same, redacted as it is itself', async (t)
     input: { a: 1, secret: 'x' },
     metadata: { own: 1 },
   };
-  const { json: made } = await ask('/api/schedules', { body });
-  assert.equal(made.definition, undefined);
+  const { json: created } = await ask('/api/schedules', { body });
+  assert.equal(created.definition, undefined);
   const { json: whole } = await ask('/api/schedules/nightly?definition=true');
   const { definition } = whole;
   const { dst: _dst, ...told } = definition;
@@ -234,7 +234,11 @@ test('a schedule tells what makes the same, redacted as it is itself', async (t)
   const listed = (await ask('/api/schedules?definition=true')).json.data[0];
   assert.deepEqual(listed.definition, definition);
   const again = await ask('/api/schedules', { body: { ...definition, input: body.input } });
-  assert.deepEqual([again.status, again.json.updated_at], [200, made.updated_at], 'nothing is changed by it');
+  assert.deepEqual(
+    [again.status, again.json.updated_at],
+    [200, created.updated_at],
+    'nothing is changed by it',
+  );
 });
 
 test('what is shown instead of a value is not taken for the value', async (t) => {
@@ -317,7 +321,7 @@ test('an edit gives a schedule another target of its kind, what fills it, and an
 
 test('of a schedule that was deleted it is told how to see it', async (t) => {
   const { ask } = await startServer(t);
-  const { json: made } = await ask('/api/schedules', {
+  const { json: created } = await ask('/api/schedules', {
     body: { name: 'gone', type: 'x', cron: '0 0 * * *' },
   });
   await ask('/api/schedules/gone?note=bye', { method: 'DELETE' });
@@ -325,17 +329,17 @@ test('of a schedule that was deleted it is told how to see it', async (t) => {
   assert.equal(status, 404);
   assert.match(json.detail, /was deleted at .* by key:.* \("bye"\)/);
   const [, seen = '', slots = ''] = /GET (\S+) and GET (\S+)\.$/.exec(json.hint) ?? [];
-  assert.equal((await ask(seen)).json.id, made.id);
+  assert.equal((await ask(seen)).json.id, created.id);
   assert.equal((await ask(slots)).status, 200);
 });
 
 test('a name that several tenants use is told with the ids to use instead', async (t) => {
   const { ask } = await startServer(t);
   for (const tenant of ['a', 'b']) {
-    const made = await ask('/api/schedules', {
+    const created = await ask('/api/schedules', {
       body: { name: 'nightly', type: 'x', cron: '0 0 * * *', tenant },
     });
-    assert.equal(made.status, 201);
+    assert.equal(created.status, 201);
   }
   const { status, json } = await ask('/api/schedules/nightly');
   assert.deepEqual([status, json.code], [409, 'schedule_ambiguous']);

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { installBeside } from '../../../test/install-beside.ts';
 import { installPackages, mayInstall } from '../../../test/servers/debian.ts';
-import { makeFolder, startServer } from './fixture.ts';
+import { createFolder, startServer } from './fixture.ts';
 
 const tools = new URL('../../../test/openapi/', import.meta.url);
 
@@ -15,7 +15,7 @@ test('the OpenAPI document passes redocly lint without errors or warnings', asyn
   const missing = installBeside(tools);
   if (missing !== null) return t.skip(`@redocly/cli: ${missing}`);
   const { ask } = await startServer(t);
-  const file = join(makeFolder(t), 'openapi.json');
+  const file = join(createFolder(t), 'openapi.json');
   writeFileSync(file, (await ask('/openapi.json')).text);
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -44,9 +44,9 @@ for (const [name, offer] of Object.entries({ http2: http2Offer, websocket: socke
     // Apart from its head, as clients send it that do not gather.
     socket.write(body.slice(0, 10));
     socket.write(body.slice(10));
-    const made = await until(/\r\n\r\n\{.*"deduped":false\}/);
-    assert.match(made, /^HTTP\/1\.1 201 /);
-    const [, id] = /Location: \/api\/jobs\/(job_\w+)/i.exec(made) ?? [];
+    const created = await until(/\r\n\r\n\{.*"deduped":false\}/);
+    assert.match(created, /^HTTP\/1\.1 201 /);
+    const [, id] = /Location: \/api\/jobs\/(job_\w+)/i.exec(created) ?? [];
     const { json } = await fixture.ask(`/api/jobs/${id}`);
     assert.deepEqual(json.input, { name: 'Zoë' });
 

@@ -53,7 +53,7 @@ export async function startPostgresWorlds(
   });
   const faults = new Map<string, number>();
   try {
-    await (await open(server.url, 'make')).close();
+    await (await open(server.url, 'create')).close();
     await prepare(`${server.url}?schema=${schema}`);
     await onServer(server.url, (client) => saveState(client, schema));
   } catch (error) {
@@ -73,7 +73,7 @@ export async function startPostgresWorlds(
   };
 }
 
-function open(connection: string, migrate: 'make' | 'existing'): Promise<OpenedPostgres> {
+function open(connection: string, migrate: 'create' | 'existing'): Promise<OpenedPostgres> {
   return openPostgres({
     ...{ connection, listenUrl: null, schema, poolSize, migrate },
     // Real time: it limits how long a real call may take. Store time comes with each call.

@@ -2,7 +2,7 @@ import { dulyError } from '../base/errors.ts';
 import type { Ids } from '../base/ids.ts';
 import { type OptionNames, readOptions, refuseOption } from '../base/option-reader.ts';
 import type { Engine } from '../contract/engine.ts';
-import { makeJob } from '../jobs/create-job.ts';
+import { createJob } from '../jobs/create-job.ts';
 import { type JobOptions, resolveJobOptions } from '../jobs/job-options.ts';
 import type { ResolvedTask, TaskContext, TaskHandler } from '../jobs/task-definition.ts';
 import { resolveTask } from '../jobs/task-options.ts';
@@ -70,7 +70,7 @@ export class ExpiringSets {
           task === null
             ? null
             : async (value, due) =>
-                makeJob({
+                createJob({
                   id: ids.jobId(),
                   task,
                   input: value,

@@ -61,7 +61,7 @@ async function recordOnce(
   const engine = await deps.engine();
   const lockName: LockName = { kind: 'once', name: key };
   // What `fn` gave when the lock was lost before it could be recorded: it is not run a second time by this caller.
-  let made: string | null = null;
+  let created: string | null = null;
 
   for (;;) {
     waiting.listen();
@@ -80,14 +80,14 @@ async function recordOnce(
       if (again.value !== null) return fromJson(again.value, 'result');
       // The lock may have ended while the answer was on its way, and its next holder may have recorded a result since.
       if (lock.signal.aborted) continue;
-      made ??= toJson(await fn({ fence: lock.fence, signal: lock.signal }), {
+      created ??= toJson(await fn({ fence: lock.fence, signal: lock.signal }), {
         what: 'result',
         maxBytes: resultBytesMax,
       });
       const kept = await engine.remember({
         scope,
         key,
-        put: { value: made, forMs, guard: { lock: storedLockName(lockName), fence: lock.fence } },
+        put: { value: created, forMs, guard: { lock: storedLockName(lockName), fence: lock.fence } },
       });
       // Given back as it was recorded, so that every caller sees the same value.
       if (kept.result !== 'lost' && kept.value !== null) return fromJson(kept.value, 'result');

@@ -90,12 +90,12 @@ export function playForward(schedule: StandingSchedule, options: PlayOptions): n
       one.endAt = Math.max(one.startAt, Math.min(one.endAt, now));
       runs.endAt(one.run, one.endAt);
     }
-    for (const made of decided.runs) {
-      const gates = open.filter(({ id }) => made.gates.includes(id)).map(({ endAt }) => endAt);
+    for (const created of decided.runs) {
+      const gates = open.filter(({ id }) => created.gates.includes(id)).map(({ endAt }) => endAt);
       const startAt = Math.max(now, ...gates);
       const durationMs = options.drawMs();
       const run = runs.add(startAt, durationMs, options.number);
-      open.push({ id: made.id, run, startAt, endAt: startAt + durationMs });
+      open.push({ id: created.id, run, startAt, endAt: startAt + durationMs });
     }
     for (const { decision, count } of decided.slots) if (isLoss(decision)) leftOutCount += count ?? 1;
     state = decided.state;
@@ -164,17 +164,17 @@ function walk(
     const run = runs.add(dueAt, durationMs, number);
     // Jitter only moves a slot away.
     if (!allows && nextSlotAt !== null && nextSlotAt < dueAt + durationMs) {
-      const made = { id: idOf(run), run, startAt: dueAt, endAt: dueAt + durationMs };
+      const created = { id: idOf(run), run, startAt: dueAt, endAt: dueAt + durationMs };
       const nextOfAll = rule.all.next(slotAt) ?? nextSlotAt;
       return {
         state: {
           ...state,
           cursorAt: slotAt,
           nextSlotAt: nextOfAll,
-          lastRunId: made.id,
-          lastFired: { slotAt, runId: made.id },
+          lastRunId: created.id,
+          lastFired: { slotAt, runId: created.id },
         },
-        run: made,
+        run: created,
         dueAt: dueAtOf(of, rule.all, nextOfAll),
       };
     }
@@ -189,8 +189,8 @@ function idOf(run: number): string {
 
 /** Ids for the runs that a plan makes, in the order in which they are added. */
 function nextId(runs: ForecastRuns): () => string {
-  let made = 0;
-  return () => idOf(runs.count + made++);
+  let created = 0;
+  return () => idOf(runs.count + created++);
 }
 
 function dropEnded(open: OpenRun[], now: number): void {

@@ -8,7 +8,7 @@ import { isPromise, validateStoredInput } from './stored-input.ts';
 import type { ResolvedTask } from './task-definition.ts';
 
 /** What a call of a task's verb comes to. */
-export interface MakeJob {
+export interface CreateJob {
   id: string;
   task: ResolvedTask;
   input: unknown;
@@ -24,7 +24,7 @@ export interface MakeJob {
  * of it (defaults, transformations) is made again, once, when the job runs. A promise only if the schema needs one.
  * Throws `invalid_input`, `input_not_json`, `input_too_large`, `metadata_invalid`, `invalid_option`.
  */
-export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
+export function createJob(call: CreateJob): JobSpec | Promise<JobSpec> {
   const { task, input, options } = call;
   if (options.key !== null && call.parent === null) {
     throw dulyError('invalid_option', {
@@ -44,10 +44,10 @@ export function makeJob(call: MakeJob): JobSpec | Promise<JobSpec> {
 // One list for all: a thousand jobs in one message carry it once.
 const noGates: Gate[] = [];
 
-function toSpec({ id, task, options, due, parent }: MakeJob, input: string): JobSpec {
+function toSpec({ id, task, options, due, parent }: CreateJob, input: string): JobSpec {
   return {
     id,
-    ...madeFor(task, options),
+    ...createdFor(task, options),
     rankOffsetMs: rankOffsetMs(options.priority),
     due,
     input,
@@ -62,7 +62,7 @@ function toSpec({ id, task, options, due, parent }: MakeJob, input: string): Job
 }
 
 /** What a job has of its task and of the options it is made with, whoever makes it: a call now, or a schedule later. */
-export function madeFor(
+export function createdFor(
   task: ResolvedTask,
   options: ResolvedJobOptions,
 ): Pick<JobSpec, 'type' | 'version' | 'queue' | 'tenant' | 'priority' | 'metadata' | 'policy' | 'serial'> {
@@ -85,16 +85,16 @@ const ownPolicies = new WeakMap<ResolvedTask, JobPolicy>();
 
 /** One object for all jobs that are made with a task's own options: a thousand of them in one message carry it once. */
 function policyOf(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
-  if (options !== defaultsOf(task)) return makePolicy(task, options);
+  if (options !== defaultsOf(task)) return createPolicy(task, options);
   let policy = ownPolicies.get(task);
   if (policy === undefined) {
-    policy = makePolicy(task, options);
+    policy = createPolicy(task, options);
     ownPolicies.set(task, policy);
   }
   return policy;
 }
 
-function makePolicy(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
+function createPolicy(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
   return Object.freeze({
     maxAttempts: options.retry.attempts,
     retry: options.retry.toStored(),

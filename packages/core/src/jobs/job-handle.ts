@@ -12,10 +12,10 @@ import type {
   NewDue,
   WaitOptions,
 } from './jobs.ts';
-import { madeRecord } from './made-job.ts';
+import { createdRecord } from './made-job.ts';
 
 /** What a call that made a job knows of it. */
-interface Made {
+interface Created {
   spec: JobSpec;
   item: EnqueuedItem;
   now: number;
@@ -28,14 +28,18 @@ export class JobHandle<Input = unknown, Result = unknown> {
   readonly id: string;
   /** The call made no new job: another one holds its key, and this is a hand on that one. */
   readonly deduped: boolean;
-  readonly #made: Made | null;
+  readonly #created: Created | null;
   #status: JobStatus | null;
   #dueAt: Date | null;
 
   /** Made by Duly; use `task.now`, `task.in`, `task.at` or `duly.job(id)`. */
-  constructor(jobs: Jobs, item: Pick<EnqueuedItem, 'id'> & Partial<EnqueuedItem>, made: Made | null = null) {
+  constructor(
+    jobs: Jobs,
+    item: Pick<EnqueuedItem, 'id'> & Partial<EnqueuedItem>,
+    created: Created | null = null,
+  ) {
     this.#jobs = jobs;
-    this.#made = made;
+    this.#created = created;
     this.id = item.id;
     this.deduped = item.deduped ?? false;
     this.#status = item.status ?? null;
@@ -56,8 +60,11 @@ export class JobHandle<Input = unknown, Result = unknown> {
    * The job as it was at the moment this call made it; reads it only where the call does not know all of it: behind a gate, or when another job
    * holds its key. A worker may have taken it since.
    */
-  async made(): Promise<Job<Input, Result>> {
-    const record = this.#made === null ? null : madeRecord(this.#made.spec, this.#made.item, this.#made.now);
+  async created(): Promise<Job<Input, Result>> {
+    const record =
+      this.#created === null
+        ? null
+        : createdRecord(this.#created.spec, this.#created.item, this.#created.now);
     return record === null ? this.get() : toJob<Input, Result>(record);
   }
 

@@ -4,7 +4,7 @@ import type { EnqueuedItem, JobRecord, JobSpec } from '../contract/engine.ts';
  * A job as the store keeps it at the moment it was made, put together from what was asked and answered instead of read again; null where the
  * answer does not tell everything: another job holds its key, or it waits behind a gate.
  */
-export function madeRecord(spec: JobSpec, item: EnqueuedItem, now: number): JobRecord | null {
+export function createdRecord(spec: JobSpec, item: EnqueuedItem, now: number): JobRecord | null {
   if (item.deduped || item.id !== spec.id) return null;
   if (item.status !== 'PENDING' && item.status !== 'SCHEDULED') return null;
   return {

@@ -66,7 +66,7 @@ export function openTelemetry(api: OpenTelemetryApi): Tracing {
   }
 
   return {
-    enqueue({ type, queue, ids }, make) {
+    enqueue({ type, queue, ids }, create) {
       const span = trace.getTracer('duly').startSpan(`enqueue ${type}`, {
         kind: SpanKind.PRODUCER,
         attributes: {
@@ -79,7 +79,7 @@ export function openTelemetry(api: OpenTelemetryApi): Tracing {
             : { 'messaging.batch.message_count': ids.length }),
         },
       });
-      return during(span, () => make(traceparentOf(span.spanContext())));
+      return during(span, () => create(traceparentOf(span.spanContext())));
     },
     attempt({ id, type, queue, attempt, traceparent }, run) {
       const link = contextOf(traceparent);

@@ -8,8 +8,8 @@ export function tracedTask(task: ResolvedTask, tracing: Tracing | null): Resolve
     ...task,
     run: (context: TaskContext<unknown>) => {
       const { id, type, queue, metadata } = context.job;
-      const made = metadata[traceparentField];
-      const traceparent = typeof made === 'string' ? made : null;
+      const created = metadata[traceparentField];
+      const traceparent = typeof created === 'string' ? created : null;
       const call = { id, type, queue, attempt: context.attempt, traceparent };
       return tracing.attempt(call, async () => task.run(context));
     },

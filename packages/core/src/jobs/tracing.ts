@@ -20,7 +20,7 @@ export interface TracedAttempt {
 /** Follows promises through a program: told when jobs are made and when a handler runs. `openTelemetry` makes one. */
 export interface Tracing {
   /** Runs `make`, which makes the jobs and keeps this text with each of them; null: none. */
-  enqueue<Value>(call: TracedEnqueue, make: (traceparent: string | null) => Promise<Value>): Promise<Value>;
+  enqueue<Value>(call: TracedEnqueue, create: (traceparent: string | null) => Promise<Value>): Promise<Value>;
   /** Runs the handler. What it returns or throws goes on as it is. */
   attempt<Value>(call: TracedAttempt, run: () => Promise<Value>): Promise<Value>;
 }

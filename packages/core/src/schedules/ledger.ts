@@ -219,7 +219,7 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): Ledg
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
     .map(([at, jobs]) => ({
-      ...undecidedLine(lifeThatMade(jobs) ?? record.generation, at, at, 1),
+      ...undecidedLine(lifeThatCreated(jobs) ?? record.generation, at, at, 1),
       status: statusOf('none', jobs),
       runs: jobs.map(toSlotRun),
       deleted: deleted ?? null,
@@ -227,7 +227,7 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): Ledg
 }
 
 /** The generation of the schedule that made the newest of these runs. */
-function lifeThatMade(jobs: readonly JobRecord[]): number | null {
+function lifeThatCreated(jobs: readonly JobRecord[]): number | null {
   const fireId = jobs.at(-1)?.slot?.fireId;
   return fireId === undefined ? null : generationOf(fireId);
 }

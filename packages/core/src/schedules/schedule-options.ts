@@ -59,7 +59,7 @@ export interface TriggerOptions {
 /** What became of a trigger. */
 export interface TriggerResult {
   /** `made`: a job was made, perhaps behind another one. `merged`: into one that waits. `skipped`: by the overlap policy. */
-  result: 'made' | 'merged' | 'skipped';
+  result: 'created' | 'merged' | 'skipped';
   /** The job that was made or that stands for it; null when skipped. */
   job: JobHandle | null;
   reason: string | null;

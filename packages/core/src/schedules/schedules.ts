@@ -406,7 +406,7 @@ export class Schedules {
     });
     if (outcome === null) throw missingSchedule(textOf(reference));
     if (outcome.kind === 'skipped') return { result: 'skipped', job: null, reason: outcome.reason };
-    const jobId = outcome.kind === 'made' ? outcome.run.id : outcome.into;
+    const jobId = outcome.kind === 'created' ? outcome.run.id : outcome.into;
     return { result: outcome.kind, job: this.#deps.handle(jobId), reason: null };
   }
 

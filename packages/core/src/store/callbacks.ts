@@ -53,7 +53,7 @@ export function notingCallbacks(engine: Engine, actor: () => Actor): Engine {
           ? verbs.enqueue(input)
           : note(userTransaction).then(() => verbs.enqueue(input)),
       applySchedules: (input) =>
-        isNoted || !mayMakeCallbacks(input)
+        isNoted || !mayCreateCallbacks(input)
           ? verbs.applySchedules(input)
           : note(userTransaction).then(() => verbs.applySchedules(input)),
     };
@@ -76,7 +76,7 @@ function hasCallback({ groups }: EnqueueInput): boolean {
   return groups.some(({ jobs }) => jobs.some(({ metadata }) => metadata?.includes(callbackField) === true));
 }
 
-function mayMakeCallbacks({ groups }: ApplySchedulesInput): boolean {
+function mayCreateCallbacks({ groups }: ApplySchedulesInput): boolean {
   return groups.some(({ changes }) =>
     changes.some((change) => change.op === 'put' && change.spec.includes(callbackField)),
   );

@@ -24,7 +24,7 @@ export async function openEngine(store: string | PoolStore, clock: Clock = syste
   // Only the engine that is asked for is loaded.
   if (address.kind === 'postgres') {
     const { openPostgresEngine } = await import('../engines/postgres/engine.ts');
-    const migrate = address.existing ? 'existing' : 'make';
+    const migrate = address.existing ? 'existing' : 'create';
     return openPostgresEngine({ ...address, clock, random: systemRandom, migrate });
   }
   const { path, busyMs, exclusive } = address;

@@ -26,7 +26,7 @@ export interface JobAnswer {
 }
 
 /** The answer to a group of jobs that were handed in, with the store's instant at which it was made. */
-export type MadeGroup = GroupReply<EnqueuedItem> & { now: number };
+export type CreatedGroup = GroupReply<EnqueuedItem> & { now: number };
 
 /** A worker that may claim, in the transaction that enqueues them, jobs that are due now: `now()` starts after one commit. */
 export interface ClaimSource {
@@ -40,7 +40,7 @@ export interface ClaimSource {
 export interface StoreSession {
   readonly engine: Engine;
   readonly instrumented: InstrumentedEngine;
-  readonly enqueue: Batcher<JobSpec[], MadeGroup>;
+  readonly enqueue: Batcher<JobSpec[], CreatedGroup>;
   readonly get: Batcher<string, JobAnswer>;
   readonly cancel: Batcher<CancelInput['groups'][number], GroupReply<ChangedItem>>;
   readonly reschedule: Batcher<RescheduleInput['groups'][number], GroupReply<ChangedItem>>;
@@ -78,7 +78,7 @@ export function createStoreSession(
   // then, so that leases it may have got are given again and not left to end as lost. What finds no place goes back unspent.
   const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; claimSource: ClaimSource }>();
 
-  async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<MadeGroup[]> {
+  async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<CreatedGroup[]> {
     const before = sent.get(groups);
     const claimSource = before?.claimSource ?? session.claimSource;
     const request = groups.some(isDueNow) ? (claimSource?.request() ?? null) : null;
@@ -108,7 +108,7 @@ export function createStoreSession(
   }
 
   /** A key that is held delays nobody else: those that travelled with it go on by themselves, and it alone is asked for again. */
-  async function pushKeyed(group: JobSpec[]): Promise<MadeGroup> {
+  async function pushKeyed(group: JobSpec[]): Promise<CreatedGroup> {
     const sinceElapsed = clock.elapsed();
     const alone = () => createBatcher(making).push(group);
     for (let send = () => keyed.push(group); ; send = alone) {
@@ -132,7 +132,7 @@ export function createStoreSession(
     return call;
   }
 
-  const making: BatcherOptions<JobSpec[], MadeGroup> = {
+  const making: BatcherOptions<JobSpec[], CreatedGroup> = {
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,

@@ -4,7 +4,7 @@ import type { Ids } from '../base/ids.ts';
 import { parseInstant } from '../base/instant.ts';
 import { refuseOption } from '../base/option-reader.ts';
 import type { Due, EnqueuedItem, JobSpec } from '../contract/engine.ts';
-import { makeJob } from '../jobs/create-job.ts';
+import { createJob } from '../jobs/create-job.ts';
 import { currentJob } from '../jobs/current-job.ts';
 import { JobHandle } from '../jobs/job-handle.ts';
 import { type JobOptions, resolveJobOptions } from '../jobs/job-options.ts';
@@ -41,11 +41,11 @@ export function createTask<Input, Result>(
 ): Task<Input, Result> {
   type Handle = JobHandle<Input, Result>;
 
-  function make(input: unknown, options: JobOptions | undefined, due: Due): JobSpec | Promise<JobSpec> {
+  function create(input: unknown, options: JobOptions | undefined, due: Due): JobSpec | Promise<JobSpec> {
     const parent = currentJob();
     const inherits = parent !== null && parent.tenant !== null && options?.tenant === undefined;
     const resolved = resolveJobOptions(task, inherits ? { ...options, tenant: parent.tenant } : options);
-    return makeJob({
+    return createJob({
       id: resolved.id ?? ids.jobId(),
       task,
       input,
@@ -93,7 +93,7 @@ export function createTask<Input, Result>(
 
   async function one(input: unknown, options: JobOptions | undefined, due: Due): Promise<Handle> {
     expect();
-    const spec = await make(input, options, due);
+    const spec = await create(input, options, due);
     const isRepeat = options?.id !== undefined;
     const { items, now } = await traced([spec], options?.tx, isRepeat);
     const item = items[0] as EnqueuedItem;
@@ -117,8 +117,8 @@ export function createTask<Input, Result>(
       else if (own?.tx !== tx)
         refuseOption('tx', own?.tx, 'to be the same for all jobs of one call, which are made all or none');
       if (own?.id !== undefined) isRepeat = true;
-      const made = make(input, own, due);
-      const spec = made instanceof Promise ? await made : made;
+      const created = create(input, own, due);
+      const spec = created instanceof Promise ? await created : created;
       bytes += spec.input.length;
       if (bytes > manyBytesMax) {
         throw dulyError('input_too_large', {

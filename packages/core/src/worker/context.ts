@@ -42,7 +42,7 @@ abstract class AttemptContext {
   readonly lateness: number;
   readonly #job: ClaimedJob;
   readonly #port: AttemptPort;
-  #made: Made | null = null;
+  #created: Created | null = null;
 
   constructor(job: ClaimedJob, input: unknown, port: AttemptPort) {
     this.input = input;
@@ -53,9 +53,9 @@ abstract class AttemptContext {
     this.#port = port;
   }
 
-  get #kept(): Made {
-    this.#made ??= {};
-    return this.#made;
+  get #kept(): Created {
+    this.#created ??= {};
+    return this.#created;
   }
 
   get job(): TaskContext<unknown>['job'] {
@@ -152,7 +152,7 @@ class SlotAttemptContext extends AttemptContext implements TaskContext<unknown> 
 }
 
 /** What a context has made so far. */
-interface Made {
+interface Created {
   job?: TaskContext<unknown>['job'];
   log?: TaskContext<unknown>['log'];
   once?: TaskContext<unknown>['once'];

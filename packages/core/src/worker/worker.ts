@@ -282,7 +282,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Only asks for work. The places are promised to the first, which as a rule finds nothing: what has none waits, or goes back. */
   function composeBeside(): Exchange | null {
     if (takesNothing()) return null;
-    const claim = makeClaim(concurrency - ordinaryCount() - waiting.length);
+    const claim = createClaim(concurrency - ordinaryCount() - waiting.length);
     if (claim === null || claim.limit === 0) return null;
     reserved += claim.limit;
     return { settle: [], claim, repeat: false };
@@ -312,8 +312,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const unknown = isolatingCount > 0 ? null : takeUnknownRequest();
     const settle = outbox.splice(0, isolatingCount > 0 ? 1 : settleMax);
     if (unknown !== null) return { settle, claim: unknown, repeat: true };
-    const ordinary = isolatingCount > 0 ? null : makeClaim();
-    const internal = isolatingCount > 0 || ordinary !== null ? null : makeInternalClaim();
+    const ordinary = isolatingCount > 0 ? null : createClaim();
+    const internal = isolatingCount > 0 || ordinary !== null ? null : createInternalClaim();
     const claim = ordinary ?? internal;
     if (settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
@@ -454,7 +454,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return 0;
   }
 
-  function makeInternalClaim(): ClaimRequest | null {
+  function createInternalClaim(): ClaimRequest | null {
     const limit = internalLimit();
     if (limit <= 0 || clock.elapsed() - internalElapsed < internalEveryMs) return null;
     internalElapsed = clock.elapsed();
@@ -481,7 +481,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return Math.max(limit, places - waiting.length - requested);
   }
 
-  function makeClaim(limit = claimLimit()): ClaimRequest | null {
+  function createClaim(limit = claimLimit()): ClaimRequest | null {
     if (limit <= 0) return null;
     const isSoloOverdue = soloSinceElapsed !== null && clock.elapsed() - soloSinceElapsed > soloPatienceMs;
     // Handlers that were given up may never end; a job that waits to be alone does not wait for them for ever.
@@ -798,7 +798,7 @@ export function createWorker(options: WorkerOptions): Worker {
     wake: () => loop.wake(),
     onHeartbeat,
     request() {
-      const claim = makeClaim(requestLimit());
+      const claim = createClaim(requestLimit());
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
       requested += claim.limit;

@@ -93,14 +93,14 @@ test('paths given as objects are understood, and a flood of issues is cut', () =
 
 test('a schema that throws or rejects is an invalid_input with its cause', async () => {
   const cause = new Error('bug');
-  const make = (validate: () => never | Promise<never>): StandardSchema => ({
+  const create = (validate: () => never | Promise<never>): StandardSchema => ({
     '~standard': { version: 1, vendor: 'test', validate },
   });
   const isWrapped = (error: unknown): boolean => isDulyError(error, 'invalid_input') && error.cause === cause;
   assert.throws(
     () =>
       validateInput(
-        make(() => {
+        create(() => {
           throw cause;
         }),
         1,
@@ -110,7 +110,7 @@ test('a schema that throws or rejects is an invalid_input with its cause', async
   await assert.rejects(
     async () =>
       validateInput(
-        make(() => Promise.reject(cause)),
+        create(() => Promise.reject(cause)),
         1,
       ),
     isWrapped,

@@ -62,12 +62,12 @@ function openOther(t: TestContext, store: string): Duly {
   return duly;
 }
 
-for (const [engine, makeStore] of [
+for (const [engine, createStore] of [
   ['sqlite', () => `sqlite:${file()}`],
   ['postgres', () => inSchema(postgres, freshSchema())],
 ] as const) {
   test(`${engine}: a holder that blocks its event loop for three ttl keeps its lock`, async (t) => {
-    const store = makeStore();
+    const store = createStore();
     const holder = startHolder(t, { store, what: 'lock', ttlMs: 1_000, block: 3_000 });
     await holder.news('held');
     const taken = openOther(t, store).lock('busy', { wait: 'forever' }, () => 'mine');
@@ -77,7 +77,7 @@ for (const [engine, makeStore] of [
   });
 
   test(`${engine}: a leader that blocks its event loop for three ttl stays the leader`, async (t) => {
-    const store = makeStore();
+    const store = createStore();
     const holder = startHolder(t, { store, what: 'leader', ttlMs: 1_000, block: 3_000 });
     await holder.news('held');
     const other = openOther(t, store).leader('busy', { ttl: 1_000 });
@@ -90,7 +90,7 @@ for (const [engine, makeStore] of [
   });
 
   test(`${engine}: once() runs nowhere else while its caller blocks its event loop`, async (t) => {
-    const store = makeStore();
+    const store = createStore();
     const holder = startHolder(t, { store, what: 'once', ttlMs: 1_000, block: 3_000 });
     await holder.news('held');
     const other = openOther(t, store).once('busy', { ttl: 1_000 }, () => assert.fail('ran twice'));
@@ -100,7 +100,7 @@ for (const [engine, makeStore] of [
 
   for (const what of ['lock', 'leader'] as const) {
     test(`${engine}: a ${what} lost in a frozen process is known in the turn that goes on`, async (t) => {
-      const store = makeStore();
+      const store = createStore();
       const flag = join(folder, `${++count}.flag`);
       const holder = startHolder(t, { store, what, ttlMs: 1_000, block: flag });
       await holder.news('held');

@@ -75,8 +75,8 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
     const heartbeat = duly.task({ name: 'heartbeat', run: () => {} });
     const { id: schedule } = await heartbeat.every({ rate: '1h' }, undefined, { name: 'hourly' });
     await duly.start();
-    const made = await parent.now();
-    await made.wait();
+    const created = await parent.now();
+    await created.wait();
     const runs: string[] = [];
     for (let n = 0; n < 3; n++) {
       const { job } = await duly.schedules.trigger('hourly');
@@ -92,7 +92,7 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
       'tenant and task': { tenant: 'a', task: 'failing' },
       key: { key: 'k' },
       serial: { serial: 's' },
-      parent: { parent: made.id },
+      parent: { parent: created.id },
       since: { since: new Date(0), task: 'failing' },
       before: { before: '2100-01-01T00:00:00Z', task: 'failing' },
       error: { error: 'it FAILS' },

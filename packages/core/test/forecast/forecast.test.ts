@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** Schedules of every kind whose runs last for a known time, as a real store would see them. */
-function makeWorld() {
+function createWorld() {
   const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });
   const began: { name: string; at: number }[] = [];
   let [running, peak] = [0, 0];
@@ -32,7 +32,7 @@ function makeWorld() {
 }
 
 test('what a forecast says is what a real run on virtual time does', async () => {
-  const { t, began, lasting, peakOf, reset } = makeWorld();
+  const { t, began, lasting, peakOf, reset } = createWorld();
   await lasting('hourly', 5 * minuteMs).every({ cron: '0 * * * *' }, undefined, { name: 'hourly' });
   await lasting('long-skip', 70 * minuteMs).every({ cron: '*/30 * * * *' }, undefined, { name: 'long-skip' });
   await lasting('long-one', 40 * minuteMs).every({ rate: '30m' }, undefined, {
@@ -97,7 +97,7 @@ test('what a forecast says is what a real run on virtual time does', async () =>
 });
 
 test('workers that are too few make runs wait, and as many as are needed do not', async () => {
-  const { t, lasting } = makeWorld();
+  const { t, lasting } = createWorld();
   const report = lasting('report', 10 * minuteMs);
   for (let i = 0; i < 20; i++) await report.every({ cron: '0 2 * * *' }, undefined, { name: `report-${i}` });
   const first = await t.forecast({ takes: '10m' });
@@ -129,7 +129,7 @@ test('workers that are too few make runs wait, and as many as are needed do not'
 });
 
 test('changes of the clock within the year are told', async () => {
-  const { t, lasting } = makeWorld();
+  const { t, lasting } = createWorld();
   const task = lasting('nightly', 1_000);
   await task.every({ cron: '30 2 * * *', timezone: 'Europe/Rome' }, undefined, { name: 'rome' });
   await task.every({ cron: '30 2 * * *', timezone: 'Europe/Rome' }, undefined, { name: 'rome-too' });
@@ -146,7 +146,7 @@ test('changes of the clock within the year are told', async () => {
 });
 
 test('so many runs that nobody could play them shorten the forecast, and it says so', async () => {
-  const { t, lasting } = makeWorld();
+  const { t, lasting } = createWorld();
   const task = lasting('often', 10);
   for (let i = 0; i < 60; i++) await task.every({ rate: '1s' }, undefined, { name: `often-${i}` });
   const forecast = await t.forecast({ hours: 48, takes: 10 });
@@ -158,7 +158,7 @@ test('so many runs that nobody could play them shorten the forecast, and it says
 });
 
 test('what a schedule usually takes is known however much was done since its last run', async () => {
-  const { t, lasting } = makeWorld();
+  const { t, lasting } = createWorld();
   await lasting('nightly', 30 * minuteMs).every({ cron: '0 2 * * *' }, undefined, { name: 'nightly' });
   await t.advance('3 days');
   const busy = t.task({ name: 'busy', run: () => null });
@@ -171,7 +171,7 @@ test('what a schedule usually takes is known however much was done since its las
 });
 
 test('a duration that was only assumed is told as such', async () => {
-  const { t, lasting } = makeWorld();
+  const { t, lasting } = createWorld();
   await lasting('never-ran', minuteMs).every({ rate: '5s' }, undefined, { name: 'never-ran' });
   const { overlaps } = await t.forecast({ hours: 1 });
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Job } from '../../src/index.ts';
 import { Duly } from '../../src/index.ts';
 import { toAttemptJson, toJobJson } from '../../src/internal.ts';
 
-async function makeJob(
+async function createJob(
   t: { after(fn: () => Promise<void>): void },
   metadata: Record<string, unknown>,
 ): Promise<Job> {
@@ -15,7 +15,7 @@ async function makeJob(
 }
 
 test('a job is shown in snake case, with instants as texts and the input untouched', async (t) => {
-  const job = await makeJob(t, { myOwnField: 1 });
+  const job = await createJob(t, { myOwnField: 1 });
   const json = toJobJson(job);
   assert.deepEqual(JSON.parse(JSON.stringify(json)), json, 'it is JSON already');
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('a job is shown in snake case, with instants as texts and the input untouch
 });
 
 test('the step that a handler shows stands over a field of the same name, and without one the field stays', async (t) => {
-  const job = await makeJob(t, { current_step: 'mine' });
+  const job = await createJob(t, { current_step: 'mine' });
   assert.equal(toJobJson(job).metadata.current_step, 'mine');
   const progress = { percent: 55, message: 'Transcoding 720p', step: 2, of: 4 };
   const { metadata, progress: percent } = toJobJson({ ...job, progress });
@@ -49,7 +49,7 @@ test('the step that a handler shows stands over a field of the same name, and wi
 });
 
 test('stacks are shown only when they are asked for, in causes and attempts too', async (t) => {
-  const job = await makeJob(t, {});
+  const job = await createJob(t, {});
   const error = {
     name: 'A',
     message: 'a',

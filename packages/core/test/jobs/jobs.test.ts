@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { day, jobSpec, t0 } from '@duly/conformance/builders';
-import { makeAll } from '@duly/conformance/steps';
+import { createAll } from '@duly/conformance/steps';
 import { z } from 'zod';
 import { type ErrorCode, isDulyError } from '../../src/base/errors.ts';
 import type { Engine } from '../../src/contract/engine.ts';
@@ -247,9 +247,9 @@ test('children of a handler are unique by parent and key, so that a retry does n
     name: 'parent',
     retry: { attempts: 2, delay: '1s', jitter: 0 },
     run: async ({ attempt }) => {
-      const made = await child.nowMany([1, 2, 3], (input) => ({ key: `part-${input}` }));
+      const created = await child.nowMany([1, 2, 3], (input) => ({ key: `part-${input}` }));
       if (attempt === 1) throw new Error('after the fan-out');
-      return made.map(({ deduped }) => deduped);
+      return created.map(({ deduped }) => deduped);
     },
   });
   const handle = await parent.now();
@@ -427,14 +427,14 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
     },
   });
   // More than one page, so that the bound holds across pages.
-  const made = await task.inMany(
+  const created = await task.inMany(
     '1h',
     Array.from({ length: 1_203 }, (_, n) => n),
   );
   const scheduled = duly.jobs({ task: 'later', status: 'SCHEDULED' });
   const counted = await scheduled.cancel({ dryRun: true });
   assert.equal(counted.changed, 1_203);
-  assert.deepEqual(counted.ids, made.map(({ id }) => id).toReversed());
+  assert.deepEqual(counted.ids, created.map(({ id }) => id).toReversed());
 
   const error = await refusal('too_many_match', () => scheduled.cancel({ expected: 1_202 }));
   assert.deepEqual(error.details, { expected: 1_202, found: 1_203 });
@@ -443,7 +443,7 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
   // A job that arrives later is not counted and not changed; one that is gone is not replaced by it.
   await duly.advance('1 s');
   const late = await task.in('1h', 'late');
-  await made[0]?.cancel();
+  await created[0]?.cancel();
   const { asOf } = counted;
   assert.ok(asOf);
   assert.deepEqual(await scheduled.cancel({ asOf, expected: 1_203 }), { changed: 1_202, refused: 0 });
@@ -470,13 +470,13 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
 test('an action stops at the number it expects, even if jobs begin to match after its count', async () => {
   const { engine } = await openStore('sqlite::memory:');
   const due = { at: t0 + day };
-  await makeAll(engine, [jobSpec({ due }), jobSpec({ due })]);
+  await createAll(engine, [jobSpec({ due }), jobSpec({ due })]);
   let isCounted = false;
   const raced: Engine = {
     ...engine,
     async change(input) {
       const reply = await engine.change({ now: t0, ...input });
-      if (!isCounted) await makeAll(engine, [jobSpec({ due }), jobSpec({ due })]);
+      if (!isCounted) await createAll(engine, [jobSpec({ due }), jobSpec({ due })]);
       isCounted = true;
       return reply;
     },

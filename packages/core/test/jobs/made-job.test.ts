@@ -21,11 +21,11 @@ test('made() tells without a read what a read tells, whatever the job was made w
   ];
   for (const [name, options] of all) {
     const now = await task.now({ name }, options);
-    assert.deepEqual(await now.made(), await now.get(), `${name}, now`);
+    assert.deepEqual(await now.created(), await now.get(), `${name}, now`);
     const later = await task.in('3 days', [name], options);
-    assert.deepEqual(await later.made(), await later.get(), `${name}, later`);
+    assert.deepEqual(await later.created(), await later.get(), `${name}, later`);
   }
   const before = duly.calls()?.get;
-  await (await task.now('one more')).made();
+  await (await task.now('one more')).created();
   assert.equal(duly.calls()?.get, before, 'nothing was read');
 });

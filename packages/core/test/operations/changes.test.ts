@@ -54,8 +54,8 @@ test('changes() tells what happens to jobs of other processes, and goes on where
     events.push(...changes.map(({ event }) => event));
     if (changes.some(({ status }) => status === 'COMPLETED')) break;
   }
-  const [made, ...rest] = events;
-  assert.equal(made, 'made');
+  const [created, ...rest] = events;
+  assert.equal(created, 'made');
   assert.ok(rest.includes('progress') && rest.includes('claimed'), rest.join());
 });
 

@@ -35,8 +35,8 @@ async function setup(t: { after(fn: () => Promise<void>): void }) {
       drain: null,
       forgetAfterMs: 40_000,
     });
-  const make = () => engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
-  return { clock, engine, look, check, heartbeat, make };
+  const create = () => engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  return { clock, engine, look, check, heartbeat, create };
 }
 
 test('a store without nodes is failing, one with a node that plays every role is not', async (t) => {
@@ -64,9 +64,9 @@ test('a role that nobody plays, and workers that take nothing, are failing', asy
 });
 
 test('jobs that wait and do not start are failing, with the reason; a queue that moves is a warning, a pause is neither', async (t) => {
-  const { check, heartbeat, make, clock, engine } = await setup(t);
-  await make();
-  await make();
+  const { check, heartbeat, create, clock, engine } = await setup(t);
+  await create();
+  await create();
   await clock.advance(59_000);
   await heartbeat();
   assert.match(String(await check('jobs')), /^ok/);

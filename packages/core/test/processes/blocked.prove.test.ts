@@ -33,14 +33,14 @@ async function blockOne(t: TestContext, { leaseMs, url }: { leaseMs: number; url
   return { cluster, blocking, blocked, waiting, pidsOf, work, goOn: () => writeFileSync(flag, '') };
 }
 
-for (const [engine, makeUrl] of [
+for (const [engine, createUrl] of [
   ['sqlite', () => undefined],
   ['postgres', () => inSchema(postgres, freshSchema())],
 ] as const) {
   test(`${engine}: jobs that a blocked process has not started run on an idle node, and once`, async (t) => {
     const { cluster, blocking, blocked, waiting, pidsOf, work, goOn } = await blockOne(t, {
       leaseMs: 60_000,
-      url: makeUrl(),
+      url: createUrl(),
     });
     const idle = await cluster.spawn();
     for (const job of waiting) {
@@ -62,7 +62,10 @@ for (const [engine, makeUrl] of [
   });
 
   test(`${engine}: a job that was cancelled before a blocked process could start it is not started`, async (t) => {
-    const { blocking, waiting, pidsOf, work, goOn } = await blockOne(t, { leaseMs: 60_000, url: makeUrl() });
+    const { blocking, waiting, pidsOf, work, goOn } = await blockOne(t, {
+      leaseMs: 60_000,
+      url: createUrl(),
+    });
     for (const job of waiting) await job.cancel();
     for (const job of waiting) assert.equal((await job.wait()).status, 'CANCELLED');
     assert.equal((await blocking.get()).status, 'RUNNING', 'the process is still blocked');
@@ -74,7 +77,7 @@ for (const [engine, makeUrl] of [
   test(`${engine}: after SIGCONT no handler is entered whose lease ended meanwhile`, async (t) => {
     const { cluster, blocked, waiting, pidsOf, work, goOn } = await blockOne(t, {
       leaseMs: 1_500,
-      url: makeUrl(),
+      url: createUrl(),
     });
     cluster.freeze(blocked);
     goOn();

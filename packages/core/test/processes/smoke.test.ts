@@ -7,12 +7,12 @@ import { createCluster } from './cluster.ts';
 
 const postgres = await testPostgresUrl();
 
-for (const [engine, makeUrl] of [
+for (const [engine, createUrl] of [
   ['sqlite', () => ({})],
   ['postgres', () => ({ url: inSchema(postgres, freshSchema()) })],
 ] as const) {
   test(`${engine}: kill -9 in the middle of a job: another process finishes it, under a greater fence, and no attempt is spent`, async (t) => {
-    const cluster = createCluster(t, { leaseMs: 900, ...makeUrl() });
+    const cluster = createCluster(t, { leaseMs: 900, ...createUrl() });
     // The children have the code of the task.
     const work = cluster.client.task({ name: 'work', run: () => {} });
     await cluster.spawn();

@@ -126,7 +126,7 @@ test('a slot is not merged into a trigger with an input of its own, nor such a t
   await duly.advance('1h');
   const second = await duly.schedules.trigger('nightly', { input: 'second' });
   const same = await duly.schedules.trigger('nightly', { input: 'plain' });
-  assert.deepEqual([first.result, second.result, same.result], ['made', 'made', 'merged']);
+  assert.deepEqual([first.result, second.result, same.result], ['created', 'created', 'merged']);
   await duly.schedules.pause('nightly');
   await duly.advance('12h');
   assert.deepEqual(

@@ -253,8 +253,8 @@ test('what one process declares is applied by another without its code, to the l
   // Something else goes by the same name here.
   other.task({ name: 'bill', version: 2, run: () => {} });
   const how = { app, release: '3', tasks };
-  const made = await other.schedules.apply(JSON.parse(JSON.stringify(schedules)), how);
-  assert.deepEqual(new Set(made.map(({ action }) => action)), new Set(['add']));
+  const created = await other.schedules.apply(JSON.parse(JSON.stringify(schedules)), how);
+  assert.deepEqual(new Set(created.map(({ action }) => action)), new Set(['add']));
   assert.deepEqual(
     (await coded.schedules.diff()).map(({ action, fields }) => [action, fields]),
     [

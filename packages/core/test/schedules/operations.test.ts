@@ -78,13 +78,13 @@ test('trigger runs now, while paused too, and obeys overlap unless told', async 
   await every('0 * * * *', { exclude: ['2027-01-15'] });
   await duly.schedules.pause('nightly');
   const first = await duly.schedules.trigger('nightly', { input: { by: 'hand' } });
-  assert.equal(first.result, 'made');
+  assert.equal(first.result, 'created');
   await duly.runDue();
   assert.deepEqual([told[0]?.origin, told[0]?.slot, told[0]?.input], ['trigger', null, { by: 'hand' }]);
   const second = await duly.schedules.trigger('nightly');
   assert.deepEqual([second.result, second.job, second.reason], ['skipped', null, 'overlap']);
   const third = await duly.schedules.trigger('nightly', { allow: true });
-  assert.equal(third.result, 'made');
+  assert.equal(third.result, 'created');
   await duly.runDue();
   assert.equal(told.length, 2);
   await duly.advance('1h');
@@ -159,8 +159,8 @@ test('backfill makes runs for slots without a completed one and changes no decis
   assert.deepEqual(dry.slots.map(short), ['01-15T12:00', '01-15T13:00', '01-15T14:00']);
   assert.deepEqual([dry.jobs, dry.completedCount, dry.dryRun], [[], 1, true]);
   assert.equal((await duly.runDue()).length, 0);
-  const made = await duly.schedules.backfill('nightly', { ...range, order: 'newest' });
-  assert.equal(made.jobs.length, 3);
+  const created = await duly.schedules.backfill('nightly', { ...range, order: 'newest' });
+  assert.equal(created.jobs.length, 3);
   await duly.runDue();
   assert.deepEqual(
     told.map(({ slot, origin }) => [slot?.slice(11, 16), origin]),
@@ -297,7 +297,7 @@ test('schedules are listed by name, by task, by status, in pages', async (t) => 
 
 test('what a schedule is can be put again: its definition makes the same one', async (t) => {
   const { t: duly, every } = scene(t);
-  const made = await every(
+  const created = await every(
     {
       cron: '30 2 * * 1-5',
       timezone: 'Europe/Rome',
@@ -316,15 +316,15 @@ test('what a schedule is can be put again: its definition makes the same one', a
       timeout: 'none',
     },
   );
-  const { retry, timeout } = made.definition;
+  const { retry, timeout } = created.definition;
   assert.deepEqual(
     [retry, timeout],
     [{ attempts: 5, backoff: 'fixed', delay: 10_000, maxDelay: 360_000 }, 'none'],
   );
-  const again = await duly.schedules.put(JSON.parse(JSON.stringify(made.definition)));
-  assert.deepEqual(again.updatedAt, made.updatedAt);
-  assert.deepEqual({ ...again, lastRun: null }, { ...made, lastRun: null });
-  assert.equal((await duly.audit({ subject: `schedule:${made.id}` })).length, 1, 'nothing was written');
+  const again = await duly.schedules.put(JSON.parse(JSON.stringify(created.definition)));
+  assert.deepEqual(again.updatedAt, created.updatedAt);
+  assert.deepEqual({ ...again, lastRun: null }, { ...created, lastRun: null });
+  assert.equal((await duly.audit({ subject: `schedule:${created.id}` })).length, 1, 'nothing was written');
 });
 
 test('a handler may make and change schedules', async (t) => {
@@ -400,10 +400,10 @@ test('an edit of a rate keeps what it counts from, and its zone changes nothing 
 
 test('a fixed delay shows what it will do: outstanding, skipped, with a new startAt', async (t) => {
   const { t: duly, every } = scene(t);
-  const made = await every({ delay: '10m' });
+  const created = await every({ delay: '10m' });
   const preview = async (options = {}): Promise<string[]> =>
     (await duly.schedules.preview('nightly', { count: 2, ...options })).map(short);
-  assert.deepEqual(await preview(), [short(made.nextRunAt as Date), short(later(made.nextRunAt, 10))]);
+  assert.deepEqual(await preview(), [short(created.nextRunAt as Date), short(later(created.nextRunAt, 10))]);
   await duly.advance('15m');
   const { nextRunAt } = await duly.schedules.get('nightly');
   const minutes = (count: number): string => short(later(nextRunAt, count));

@@ -46,7 +46,7 @@ async function setup(t: TestContext, info: Partial<ReturnType<Engine['info']>> =
 
 const task = resolveTask({ name: 'work', run: () => {} }, () => null);
 
-function make(writes: ScheduleWrites, name: string, cron = '0 3 * * *') {
+function create(writes: ScheduleWrites, name: string, cron = '0 3 * * *') {
   const draft = readDraft({ cron, name }, { task, app: null, now: 0, inputBytesMax: 1_000 });
   return writes.upsert(draft);
 }
@@ -55,23 +55,23 @@ const many = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, 
 
 test('schedules that are made at the same time are written together', async (t) => {
   const { writes, sizes, names } = await setup(t);
-  const made = await Promise.all(many.map((name) => make(writes, name)));
-  assert.deepEqual(new Set(made), new Set(['created']));
+  const created = await Promise.all(many.map((name) => create(writes, name)));
+  assert.deepEqual(new Set(created), new Set(['created']));
   assert.deepEqual(await names(), many);
   assert.ok(sizes.length < many.length / 4, `${sizes.length} writes for ${many.length} schedules`);
 });
 
 test('on a store with many writers each is written by itself', async (t) => {
   const { writes, sizes } = await setup(t, { isParallel: true });
-  await Promise.all(many.map((name) => make(writes, name)));
+  await Promise.all(many.map((name) => create(writes, name)));
   assert.deepEqual(sizes, new Array(many.length).fill(1));
 });
 
 test('of one name that is made twice at the same time, one is made and the other finds it', async (t) => {
   const { writes, names } = await setup(t);
-  const made = await Promise.all([...many, 'many-07'].map((name) => make(writes, name)));
-  assert.equal(made.filter((one) => one === 'created').length, many.length);
-  assert.equal(made.filter((one) => one === 'unchanged').length, 1);
+  const created = await Promise.all([...many, 'many-07'].map((name) => create(writes, name)));
+  assert.equal(created.filter((one) => one === 'created').length, many.length);
+  assert.equal(created.filter((one) => one === 'unchanged').length, 1);
   assert.deepEqual(await names(), many);
 });
 
@@ -80,8 +80,8 @@ test('a change that the store refuses fails alone, whatever travels with it', as
   state.meddle = (asked) => {
     if (asked.includes('many-13')) throw dulyError('store_corrupt', { message: 'Not this one.' });
   };
-  const made = await Promise.allSettled(many.map((name) => make(writes, name)));
-  const refused = made.flatMap((one, n) => (one.status === 'rejected' ? [[many[n], one.reason]] : []));
+  const created = await Promise.allSettled(many.map((name) => create(writes, name)));
+  const refused = created.flatMap((one, n) => (one.status === 'rejected' ? [[many[n], one.reason]] : []));
   assert.equal(refused.length, 1);
   assert.equal(refused[0]?.[0], 'many-13');
   assert.ok(isDulyError(refused[0]?.[1], 'store_corrupt'));
@@ -96,8 +96,10 @@ test('when the store is away nothing is asked for a second time by itself', asyn
   state.meddle = () => {
     throw dulyError('store_unavailable', { message: 'Away.' });
   };
-  const made = await Promise.allSettled(many.map((name) => make(writes, name)));
-  assert.ok(made.every((one) => one.status === 'rejected' && isDulyError(one.reason, 'store_unavailable')));
+  const created = await Promise.allSettled(many.map((name) => create(writes, name)));
+  assert.ok(
+    created.every((one) => one.status === 'rejected' && isDulyError(one.reason, 'store_unavailable')),
+  );
   const asked = sizes.reduce((sum, size) => sum + size, 0);
   assert.equal(asked, many.length, 'a trigger whose outcome is unknown must not run twice');
 });

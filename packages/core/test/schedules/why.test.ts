@@ -422,10 +422,10 @@ test('a slot from before the schedule was made, which a backfill ran', async (t)
   await every('0 * * * *');
   await duly.advance('2h');
   await duly.schedules.backfill('nightly', { from: '2027-01-15T08:00:00Z', to: '2027-01-15T09:00:00Z' });
-  const made = await duly.why('nightly', '2027-01-15T09:00:00Z');
-  assert.equal(made.status, 'enqueued');
+  const created = await duly.why('nightly', '2027-01-15T09:00:00Z');
+  assert.equal(created.status, 'enqueued');
   assert.match(
-    made.sentence,
+    created.sentence,
     /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\. It was backfilled: its run "job_\w+" is BLOCKED and has not started\.$/,
   );
   await duly.runDue();

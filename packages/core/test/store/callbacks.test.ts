@@ -31,9 +31,9 @@ test('the first job with an address notes that there are such; the next ask no m
 });
 
 test('a schedule whose jobs will have an address notes it when it is made, and when it is edited to', async (t) => {
-  const made = setup(t);
-  await made.hello.every('0 8 * * *', 1, { name: 'daily', metadata });
-  assert.equal(await made.isNoted(), true);
+  const created = setup(t);
+  await created.hello.every('0 8 * * *', 1, { name: 'daily', metadata });
+  assert.equal(await created.isNoted(), true);
   const edited = setup(t);
   const { id } = await edited.hello.every('0 8 * * *', 1, { name: 'daily' });
   await edited.duly.schedules.edit(id, { metadata });

@@ -166,7 +166,7 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
     });
     const count = async () =>
       (await duly.jobs().page()).jobs.length + (await duly.schedules.list()).schedules.length;
-    const make = async (tx: unknown) => {
+    const create = async (tx: unknown) => {
       await hello.now('plain ? $1', { tx });
       await hello.nowMany(['a', 'b'], (input) => ({ tx, dedupe: { key: String(input) }, serial: 'one' }));
       await hello.every('0 8 * * *', 'x', { name: 'daily', tx });
@@ -175,7 +175,7 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
     const undone = new Error('undone');
     await assert.rejects(
       transaction(async (tx) => {
-        await make(tx);
+        await create(tx);
         throw undone;
       }),
       (error) => error === undone,
@@ -184,7 +184,7 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
     let over: unknown;
     await transaction(async (tx) => {
       over = tx;
-      await make(tx);
+      await create(tx);
     });
     assert.equal(await count(), 4);
     // One that is there is looked at, with its jobs, before it is changed.

@@ -323,18 +323,18 @@ async function setupEnds(t: Parameters<typeof setup>[0]) {
     id: Number((rows[0] as { value: string }).value),
     watchTransaction,
   };
-  const make = async (on: pg.ClientBase) => {
+  const create = async (on: pg.ClientBase) => {
     await createPostgresUserTransaction(on, options).enqueue({ groups: [{ jobs: [jobSpec()] }] });
   };
-  return { client, make, told };
+  return { client, create, told };
 }
 
 test('the answer to COMMIT is the notification, once for all calls of the transaction', async (t) => {
-  const { client, make, told } = await setupEnds(t);
+  const { client, create, told } = await setupEnds(t);
   for (const count of [1, 3]) {
     told.length = 0;
     await client.query('BEGIN');
-    for (let i = 0; i < count; i++) await make(client);
+    for (let i = 0; i < count; i++) await create(client);
     assert.deepEqual(told, []);
     await client.query('COMMIT');
     assert.deepEqual(told, [{ transaction: null, notifications: ['jobs'] }]);
@@ -342,15 +342,15 @@ test('the answer to COMMIT is the notification, once for all calls of the transa
 });
 
 test('a rollback tells nothing, and one to a savepoint is no end', async (t) => {
-  const { client, make, told } = await setupEnds(t);
+  const { client, create, told } = await setupEnds(t);
   await client.query('BEGIN');
-  await make(client);
+  await create(client);
   await client.query('ROLLBACK');
   await client.query('SELECT 1');
   assert.deepEqual(told, []);
   await client.query('BEGIN');
   await client.query('SAVEPOINT one');
-  await make(client);
+  await create(client);
   await client.query('ROLLBACK TO SAVEPOINT one');
   await client.query('SELECT 1');
   assert.deepEqual(told, []);
@@ -359,13 +359,13 @@ test('a rollback tells nothing, and one to a savepoint is no end', async (t) => 
 });
 
 test('of a transaction whose connection is lost the server is asked', async (t) => {
-  const { make, told } = await setupEnds(t);
+  const { create, told } = await setupEnds(t);
   const lost = new pg.Client({ connectionString: url });
   await lost.connect();
   lost.on('error', () => {});
   const ended = new Promise((resolve) => lost.once('end', resolve));
   await lost.query('BEGIN');
-  await make(lost);
+  await create(lost);
   const { rows } = await lost.query('SELECT pg_current_xact_id()::text AS xid, pg_backend_pid() AS pid');
   const { xid, pid } = rows[0] as { xid: string; pid: number };
   await pool.query('SELECT pg_terminate_backend($1)', [pid]);

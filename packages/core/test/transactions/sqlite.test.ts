@@ -82,17 +82,17 @@ test('whoever waits is told with the commit, however it is given, and the connec
     clock,
     watchTransaction: ({ notifications }) => void told.push(...notifications),
   });
-  const make = async (id: string) => {
+  const create = async (id: string) => {
     db.exec('BEGIN IMMEDIATE');
     await userTransaction(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });
     assert.deepEqual(told, []);
   };
-  await make('job_1');
+  await create('job_1');
   db.exec('COMMIT');
   assert.deepEqual(told.splice(0), ['jobs']);
   assert.equal(Object.hasOwn(db, 'exec'), false);
   // By a statement of its own nobody hears of it; it is looked for.
-  await make('job_2');
+  await create('job_2');
   db.prepare('COMMIT').run();
   assert.deepEqual(told, []);
   await clock.advance(1);

@@ -12,7 +12,7 @@ export const crunch = duly.task({
   run: async ({ input, log }) => {
     log('from the thread');
     const handle = await child.now(input, { key: 'only' });
-    return { isMainThread, threadId, made: handle.id };
+    return { isMainThread, threadId, created: handle.id };
   },
 });
 

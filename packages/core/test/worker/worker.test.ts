@@ -761,7 +761,7 @@ test('a poison job ends FAILED after losses with a written beginning', async (t)
 });
 
 /** A job that its process did not survive twice: the next time it must be alone there. */
-async function makeSuspect(store: Awaited<ReturnType<typeof setup>>, of: ResolvedTask): Promise<string> {
+async function createSuspect(store: Awaited<ReturnType<typeof setup>>, of: ResolvedTask): Promise<string> {
   const id = await store.enqueue(of);
   const reap = createReapPass({ engine: store.engine, node: 'reaper' });
   for (let i = 0; i < 2; i++) {
@@ -790,7 +790,7 @@ test('while a job runs that must be alone in its process, nothing else starts be
   const suspect = held();
   const otherTask = task('other', other.run);
   const suspectTask = task('suspect', suspect.run);
-  const id = await makeSuspect(store, suspectTask);
+  const id = await createSuspect(store, suspectTask);
   await store.enqueueMany(otherTask, 5);
   const { worker } = store.start([otherTask, suspectTask]);
   await store.clock.advance(5_000);
@@ -809,7 +809,7 @@ test('a job that must be alone waits while others run; after 30 s no other work 
   const suspect = held();
   const otherTask = task('other', other.run);
   const suspectTask = task('suspect', suspect.run);
-  const id = await makeSuspect(store, suspectTask);
+  const id = await createSuspect(store, suspectTask);
   await store.enqueue(otherTask);
   const tasks = new Map([[otherTask.name, otherTask]]);
   const { worker } = store.start([], { tasks, maxSleepMs: () => 1_000 });

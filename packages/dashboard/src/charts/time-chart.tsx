@@ -64,30 +64,30 @@ export function TimeChart(props: TimeChartProps) {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const made = new uPlot(
+    const created = new uPlot(
       optionsOf(latest.current, element.clientWidth, zone, (at, left) =>
         setChosen(at === null ? null : { at, left }),
       ),
       dataOf(latest.current),
       element,
     );
-    plot.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
+    plot.current = created;
+    const resized = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
     return () => {
       resized.disconnect();
-      made.destroy();
+      created.destroy();
       plot.current = null;
     };
   }, [shape, isTable]);
   useEffect(() => plot.current?.setData(data), [data]);
 
   const choose = (at: number) => {
-    const made = plot.current;
+    const created = plot.current;
     const time = times[at];
-    if (made === null || time === undefined) return;
-    const left = made.valToPos(time / 1_000, 'x');
-    made.setCursor({ left, top: height / 3 });
+    if (created === null || time === undefined) return;
+    const left = created.valToPos(time / 1_000, 'x');
+    created.setCursor({ left, top: height / 3 });
     setChosen({ at, left });
   };
   const timeText = (at: number): string => {

@@ -210,7 +210,7 @@ function Actions({ job }: { job: Job }) {
     );
   return (
     <>
-      {mayRun && <RunAgain job={job} onMade={open} />}
+      {mayRun && <RunAgain job={job} onCreated={open} />}
       {mayOperate && canRetry && (
         <Button
           kind="primary"

@@ -22,7 +22,7 @@ export function JobsPage() {
   const navigate = useNavigate();
   const live = useLive();
   const may = useMay('run');
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const read = useMemo(() => readJobSearch(q), [q]);
   const { query, problems } = read;
   const isBroken = problems.length > 0;
@@ -59,14 +59,14 @@ export function JobsPage() {
             {/* Another search closes the dialog of this one. */}
             <BulkActions key={q} search={read} total={total} isEdited={isEdited} />
             {may && (
-              <Button kind="primary" onClick={() => setMaking(true)}>
+              <Button kind="primary" onClick={() => setCreating(true)}>
                 New job
               </Button>
             )}
           </>
         }
       />
-      {isMaking && <NewJob onClose={() => setMaking(false)} />}
+      {isCreating && <NewJob onClose={() => setCreating(false)} />}
       <JobSearchBar text={q} problems={problems} hint={read.hint} onSearch={search} onEdited={setEdited} />
       {/* The button is a part of what is pointed at: else it would be gone when the pointer comes to it. */}
       <div onPointerEnter={() => setPointed(true)} onPointerLeave={() => setPointed(false)}>

@@ -16,7 +16,7 @@ import { useToasts } from '../ui/toast.tsx';
 /** Who may do what. */
 export function KeysPage() {
   const keys = useKeys();
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   if (keys.data === undefined) return <QueryState isPage query={keys} />;
   return (
     <>
@@ -24,8 +24,8 @@ export function KeysPage() {
         title="Keys"
         about="Stored as hashes: a key is shown once, when it is made."
         actions={
-          <Button kind="primary" onClick={() => setMaking(true)}>
-            Make a key
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            Create a key
           </Button>
         }
       />
@@ -36,7 +36,7 @@ export function KeysPage() {
           ))}
         </Table>
       </Panel>
-      {isMaking && <MakeKey onClose={() => setMaking(false)} />}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
     </>
   );
 }
@@ -80,26 +80,26 @@ function KeyRow({ info }: { info: Key }) {
   );
 }
 
-function MakeKey({ onClose }: { onClose: () => void }) {
+function CreateKey({ onClose }: { onClose: () => void }) {
   const send = useSend<{ key: string }>();
   const toasts = useToasts();
   const [scope, setScope] = useState<string>('read');
   const [tenant, setTenant] = useState('');
   const [note, setNote] = useState('');
-  const [made, setMade] = useState<string | null>(null);
-  const make = () =>
+  const [created, setCreated] = useState<string | null>(null);
+  const create = () =>
     send.mutate(
       {
         path: 'api/keys',
         body: { scope, ...(tenant === '' ? {} : { tenant }), ...(note === '' ? {} : { note }) },
       },
-      { onSuccess: ({ key }) => setMade(key), onError: toasts.complain },
+      { onSuccess: ({ key }) => setCreated(key), onError: toasts.complain },
     );
-  if (made !== null) {
+  if (created !== null) {
     return (
       <Dialog open onClose={onClose} title="The key" actions={<Button onClick={onClose}>I have it</Button>}>
         <p className="mb-2 text-sm">It is shown this once.</p>
-        <JsonView value={made} />
+        <JsonView value={created} />
       </Dialog>
     );
   }
@@ -109,8 +109,8 @@ function MakeKey({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       title="Make a key"
       actions={
-        <Button kind="primary" disabled={send.isPending} onClick={make}>
-          Make it
+        <Button kind="primary" disabled={send.isPending} onClick={create}>
+          Create it
         </Button>
       }
     >

@@ -54,7 +54,7 @@ function Empty() {
   return (
     <Panel className="mb-4">
       <NothingYet title="No promise was made yet." command="duly up --demo">
-        Make a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
+        Create a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
       </NothingYet>
     </Panel>
   );

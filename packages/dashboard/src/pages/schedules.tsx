@@ -18,7 +18,7 @@ export function SchedulesPage() {
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();
   const may = useMay('operate');
-  const [isMaking, setMaking] = useState(false);
+  const [isCreating, setCreating] = useState(false);
   const sought = useSettled(q.trim().slice(0, searchLengthMax), 150);
   const list = useScheduleList(sought);
   const pages = list.data?.pages;
@@ -31,7 +31,7 @@ export function SchedulesPage() {
         about="Rules that make jobs, each slot of them decided once."
         actions={
           may && (
-            <Button kind="primary" onClick={() => setMaking(true)}>
+            <Button kind="primary" onClick={() => setCreating(true)}>
               New schedule
             </Button>
           )
@@ -69,7 +69,7 @@ export function SchedulesPage() {
           />
         )}
       </Panel>
-      {isMaking && <NewSchedule onClose={() => setMaking(false)} />}
+      {isCreating && <NewSchedule onClose={() => setCreating(false)} />}
     </>
   );
 }

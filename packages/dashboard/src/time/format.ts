@@ -2,12 +2,12 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${zone} ${JSON.stringify(options)}`;
-  let made = formats.get(key);
-  if (made === undefined) {
-    made = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone });
-    formats.set(key, made);
+  let created = formats.get(key);
+  if (created === undefined) {
+    created = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone });
+    formats.set(key, created);
   }
-  return made;
+  return created;
 }
 
 /** `15 Jan 2027, 10:00:05 GMT+1`: an instant whole, with its zone. */

@@ -144,9 +144,9 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await dialog.getByLabel('What it is for').fill('the billing service');
   await dialog.getByRole('button', { name: 'Add it' }).click();
   await page.getByText('Nothing was sent yet.').waitFor();
-  const [made] = (await api('webhooks')).data;
+  const [created] = (await api('webhooks')).data;
   assert.deepEqual(
-    [made.url, made.types, made.statuses, made.note],
+    [created.url, created.types, created.statuses, created.note],
     [hook.url, ['noop'], ['COMPLETED', 'FAILED', 'EXPIRED'], 'the billing service'],
   );
   const job = await duly.taskNamed('noop').now(null);
@@ -155,13 +155,13 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await delivery.getByText('Completed', { exact: true }).waitFor();
   await delivery.getByText('200').waitFor();
   await page.getByRole('button', { name: 'Show' }).click();
-  const [secret] = (await api(`webhooks/${made.id}/secrets`)).secrets;
+  const [secret] = (await api(`webhooks/${created.id}/secrets`)).secrets;
   await page.getByText(secret).waitFor();
   await page.getByRole('button', { name: 'Rotate' }).click();
   await dialog.getByRole('textbox').fill('2 h');
   await dialog.getByRole('button', { name: 'Rotate' }).click();
   await page.getByText('The one before, still used too').waitFor();
-  const { secrets } = await api(`webhooks/${made.id}/secrets`);
+  const { secrets } = await api(`webhooks/${created.id}/secrets`);
   assert.equal(secrets.length, 2);
   assert.equal(secrets[1], secret);
   await page.getByText(secrets[0]).waitFor();
@@ -169,13 +169,13 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await dialog.getByLabel('Only of these tasks').fill('');
   await dialog.getByRole('button', { name: 'Change it' }).click();
   await page.getByText('completed, failed, expired of all tasks').waitFor();
-  assert.equal((await api(`webhooks/${made.id}`)).types, null);
+  assert.equal((await api(`webhooks/${created.id}`)).types, null);
   await page.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('disabled', { exact: true }).waitFor();
-  assert.equal((await api(`webhooks/${made.id}`)).enabled, false);
+  assert.equal((await api(`webhooks/${created.id}`)).enabled, false);
   await page.getByRole('button', { name: 'Enable' }).click();
   await page.getByText('enabled', { exact: true }).waitFor();
-  assert.equal((await api(`webhooks/${made.id}`)).enabled, true);
+  assert.equal((await api(`webhooks/${created.id}`)).enabled, true);
   // One that says that it is gone is disabled, and the page says why.
   await (await duly.taskNamed('noop').now(null)).result();
   await page.getByText('It answered 410 Gone.').waitFor();

@@ -102,8 +102,8 @@ test('times are right in a browser whose clock is wrong by an hour', async (t) =
   await page.getByRole('list', { name: 'Jobs' }).getByText('later').waitFor();
   // The clock of the page ticks once a second.
   await page.clock.runFor(2_000);
-  const made = page.getByRole('list', { name: 'Jobs' }).locator('time');
-  assert.match(await made.innerText(), /^(now|\d+ s ago)$/);
+  const created = page.getByRole('list', { name: 'Jobs' }).locator('time');
+  assert.match(await created.innerText(), /^(now|\d+ s ago)$/);
   await open('');
   await page.getByText(/in (29|30) min/).waitFor();
 });

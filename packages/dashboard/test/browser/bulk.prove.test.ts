@@ -42,13 +42,13 @@ test('a search that cannot be read lists nothing and offers no action, whatever 
 
 test('jobs that arrive or change while the dialog is open are left alone', async (t) => {
   const { page, duly, open } = await openDashboard(t);
-  const made = await duly.taskNamed('later').inMany('1h', [1, 2, 3]);
+  const created = await duly.taskNamed('later').inMany('1h', [1, 2, 3]);
   await open('jobs?q=later');
   await page.getByRole('button', { name: 'Cancel all found' }).click();
   const dialog = page.getByRole('dialog', { name: 'Cancel 3 jobs?' });
   await dialog.waitFor();
   const late = await duly.taskNamed('later').in('1h', 4);
-  await made[0]?.cancel();
+  await created[0]?.cancel();
   await dialog.getByRole('button', { name: 'Cancel 3' }).click();
   await page.getByText('2 jobs cancelled. 1 had changed meanwhile and was left alone.').waitFor();
   assert.equal((await late.get()).status, 'SCHEDULED');

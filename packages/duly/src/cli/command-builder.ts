@@ -9,8 +9,8 @@ export type ActionOf = (load: () => Promise<CommandRun>) => (...call: unknown[])
 
 /** A command that does something: `duly jobs ls`. It has the options that every one of them has. */
 export function addCommand(parent: Command, name: string, description: string): Command {
-  const made = withStore(addStorelessCommand(parent, name, description));
-  return atTheStore.has(name) ? made : withServer(made);
+  const created = withStore(addStorelessCommand(parent, name, description));
+  return atTheStore.has(name) ? created : withServer(created);
 }
 
 // These are nodes themselves, or look at the store itself: no server can do it for them.

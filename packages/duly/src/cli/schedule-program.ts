@@ -18,7 +18,7 @@ export function addSchedules(program: Command, action: ActionOf): void {
     'rules that make jobs again and again: list, add and change them',
   );
   addReading(schedules, action);
-  addMaking(schedules, action);
+  addCreating(schedules, action);
   addChanging(schedules, action);
   addDeclared(schedules, action);
 }
@@ -71,7 +71,7 @@ function addRule(command: Command): Command {
     .option('--anchor <choice>', 'where --every counts from: start (default) or epoch');
 }
 
-function addMaking(schedules: Command, action: ActionOf): void {
+function addCreating(schedules: Command, action: ActionOf): void {
   addRule(addCommand(schedules, 'add', 'make a schedule, or change the one of this name to be so'))
     .argument('<name>')
     .requiredOption('--task <name>', 'the task that it runs')

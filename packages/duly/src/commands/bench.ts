@@ -131,10 +131,10 @@ async function measure(store: string, count: number): Promise<Figures> {
         await task.now(null);
       }
     };
-    const madeMs = await timed(() => Promise.all(Array.from({ length: inFlightCount }, inFlight)));
+    const createdMs = await timed(() => Promise.all(Array.from({ length: inFlightCount }, inFlight)));
     const bulkMs = await timed(async () => {
-      for (let made = 0; made < half; made += bulkCount) {
-        await task.nowMany(Array.from({ length: Math.min(bulkCount, half - made) }, () => null));
+      for (let created = 0; created < half; created += bulkCount) {
+        await task.nowMany(Array.from({ length: Math.min(bulkCount, half - created) }, () => null));
       }
     });
 
@@ -159,7 +159,7 @@ async function measure(store: string, count: number): Promise<Figures> {
       startedMs.push((startedElapsed.get(job.id) as number) - from);
     }
     return {
-      made_per_second: (half / madeMs) * 1_000,
+      made_per_second: (half / createdMs) * 1_000,
       made_in_bulk_per_second: (half / bulkMs) * 1_000,
       run_per_second: (total / runMs) * 1_000,
       durable_ms_p50: percentile(durableMs, 0.5),

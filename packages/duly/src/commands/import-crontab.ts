@@ -252,7 +252,7 @@ function printImported(
   mode: ImportMode,
   imported: readonly Imported[],
 ): void {
-  const said = { created: 'made', edited: 'changed', unchanged: 'as before' };
+  const said = { created: 'created', edited: 'changed', unchanged: 'as before' };
   for (const { schedule, result } of imported) {
     out.line(`${oneLine(schedule.name)}  ${said[result]}  ${schedule.id}  ${schedule.words}`);
   }

@@ -154,7 +154,7 @@ function printImported(
   mode: ImportMode,
   imported: readonly Imported[],
 ): void {
-  const said = { created: 'made', edited: 'changed', unchanged: 'as before' };
+  const said = { created: 'created', edited: 'changed', unchanged: 'as before' };
   for (const { schedule, result } of imported) {
     const how = schedule.paused === null ? '' : '  paused';
     out.line(`${oneLine(schedule.name)}  ${said[result]}  ${schedule.id}${how}  ${schedule.words}`);

@@ -52,7 +52,7 @@ export async function init({ out, json }: CommandContext, _options: object, fold
 
 function write(path: string, text: string): void {
   try {
-    makeFolder(dirname(path));
+    createFolder(dirname(path));
     // Somebody may have written it since.
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
@@ -67,9 +67,9 @@ function write(path: string, text: string): void {
 }
 
 /** One by one: Node's own way of making all of them never ends in a folder like /proc, which is there and takes none. */
-function makeFolder(folder: string): void {
+function createFolder(folder: string): void {
   if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
+  createFolder(dirname(folder));
   mkdirSync(folder);
 }
 

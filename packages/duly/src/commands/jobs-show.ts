@@ -81,7 +81,7 @@ function printFields(out: Terminal, job: Job, now: number): void {
     ['key', job.key],
     ['serial', job.serial],
     ['parent', job.parentId],
-    ['made', when(job.createdAt)],
+    ['created', when(job.createdAt)],
     ['due', when(job.dueAt)],
     ['started', when(job.startedAt)],
     ['finished', when(job.finishedAt)],

@@ -66,14 +66,14 @@ export async function keysAdd(context: CommandContext, options: KeysAddOptions):
     options,
     async ({ duly }) => {
       const keys = keysOf(duly);
-      const { key, ...made } = await keys.make({
+      const { key, ...created } = await keys.create({
         scope: known,
         tenant,
         note,
         expiresAt: forMs === null ? null : systemClock.now() + forMs,
         by: terminalActor(),
       });
-      if (context.json) printJson(context.out, { ...keyJson(made), key });
+      if (context.json) printJson(context.out, { ...keyJson(created), key });
       else {
         context.out.line(key);
         context.err.line('It is shown only this once.');
@@ -98,7 +98,7 @@ export async function keysRevoke(
 }
 
 /** The keys of the store, or those of the server that it is asked through. */
-function keysOf(duly: Duly): Pick<Keys, 'list' | 'make' | 'revoke'> {
+function keysOf(duly: Duly): Pick<Keys, 'list' | 'create' | 'revoke'> {
   if ('remoteKeys' in duly) return duly.remoteKeys as Keys;
   return createKeys({ duly, clock: systemClock });
 }

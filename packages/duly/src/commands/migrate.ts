@@ -14,14 +14,18 @@ export async function migrate(context: CommandContext, options: CommonOptions): 
     // Where the store stands by its own account: a newer version of Duly may have brought it further than this one knows.
     const { from: schema, to: known } = await engine.migrate({ dryRun: true });
     const { place, version } = engine.info();
-    const made = before.schema === 0;
+    const created = before.schema === 0;
     if (context.json) {
-      printJson(context.out, { place, version, schema, known_schema: known, made, steps: before.steps });
+      printJson(context.out, { place, version, schema, known_schema: known, created, steps: before.steps });
       return;
     }
     const rest =
       schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
-    const did = made ? 'Made' : before.steps.length > 0 ? `Brought from schema ${before.schema}` : 'Checked';
+    const did = created
+      ? 'Made'
+      : before.steps.length > 0
+        ? `Brought from schema ${before.schema}`
+        : 'Checked';
     context.out.line(`${did} ${place}: schema ${schema}, ${rest}.`);
   } finally {
     await engine.close();

@@ -55,8 +55,8 @@ export async function run(
   const server = givenServer(options);
   if (server !== null) {
     return withServer(context, server, async (client) => {
-      const job = await makeRemotely(client, name, input, due, jobOptions);
-      if (!context.json || !options.watch) await printMade(context, client, name, job, options);
+      const job = await createRemotely(client, name, input, due, jobOptions);
+      if (!context.json || !options.watch) await printCreated(context, client, name, job, options);
       return options.watch ? watchJob(client, job.id, context) : undefined;
     });
   }
@@ -65,24 +65,24 @@ export async function run(
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
   refuseUnmakable(store);
-  const isMade = isNew(store);
+  const isCreated = isNew(store);
   const own = project?.duly != null && isSameStore(project.duly.store, store) ? project.duly : null;
 
   return useDuly(context, own ?? clientDuly(context, store), store, async (client) => {
     const { duly } = client;
     const nodes = await duly.nodes();
-    if (isMade) context.warn(`There was no store at "${store}" yet; it was made.`);
+    if (isCreated) context.warn(`There was no store at "${store}" yet; it was made.`);
     const task = taskFor(duly, name, project, nodes);
-    const job = await make(task, input, due, jobOptions);
+    const job = await create(task, input, due, jobOptions);
     client.changed(`/jobs/${job.id}`);
-    if (!context.json || !options.watch) await printMade(context, client, name, job, options);
+    if (!context.json || !options.watch) await printCreated(context, client, name, job, options);
     warnUnhandled(context, client, name, nodes);
     return options.watch ? watchJob(client, job.id, context) : undefined;
   });
 }
 
 /** A server makes the job; it knows the tasks of live nodes and their defaults. */
-function makeRemotely(
+function createRemotely(
   { duly }: Client,
   name: string,
   input: unknown,
@@ -90,7 +90,7 @@ function makeRemotely(
   options: JobOptions,
 ): Promise<JobHandle> {
   const task = duly.task({ name, run: () => undefined }) as Task;
-  return make(task, input, due, options);
+  return create(task, input, due, options);
 }
 
 /** Tasks that cannot be loaded are no reason to refuse a job: it is for others to run. */
@@ -131,7 +131,7 @@ function readDue({ in: delay, at }: RunOptions): Due {
   return at === undefined ? null : { at: readInstant(at, '--at') };
 }
 
-function make(task: Task, input: unknown, due: Due, options: JobOptions): Promise<JobHandle> {
+function create(task: Task, input: unknown, due: Due, options: JobOptions): Promise<JobHandle> {
   if (due === null) return task.now(input, options);
   return 'at' in due ? task.at(due.at, input, options) : task.in(due.inMs, input, options);
 }
@@ -202,7 +202,7 @@ export function readMetadata(texts: readonly string[] | undefined): Record<strin
 }
 
 /** The id alone on stdout, for scripts; what a person wants to know on stderr. */
-async function printMade(
+async function printCreated(
   { out, err, json }: CommandContext,
   { command }: Client,
   name: string,

@@ -72,8 +72,8 @@ export async function schedulesAdd(
   const store = givenStore(options.store) ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
   refuseMemory(store);
   refuseUnmakable(store);
-  const isMade = isNew(store);
-  if (isMade) await withTypedOptions(() => refuseOver(definition));
+  const isCreated = isNew(store);
+  if (isCreated) await withTypedOptions(() => refuseOver(definition));
   const defined = [
     ...(project?.tasks ?? []).map(({ definition }) => definition.name),
     ...(project?.duly?.tasks.keys() ?? []),
@@ -82,7 +82,7 @@ export async function schedulesAdd(
   await useDuly(context, own ?? clientDuly(context, store), store, (client) =>
     withScheduleHints(client, async () => {
       const nodes = await client.duly.nodes();
-      if (isMade) context.warn(`There was no store at "${store}" yet; it was made.`);
+      if (isCreated) context.warn(`There was no store at "${store}" yet; it was made.`);
       taskFor(client.duly, definition.task, project, nodes);
       await put(context, client, definition, { project, defined });
     }),
@@ -190,7 +190,7 @@ async function printPut(
     printJson(out, { ...toScheduleJson(schedule), result, next_slots: slots });
     return;
   }
-  const said = { created: 'is made', edited: 'is changed', unchanged: 'was so already' }[result];
+  const said = { created: 'is created', edited: 'is changed', unchanged: 'was so already' }[result];
   out.line(`Schedule "${oneLine(schedule.name)}" ${said} (${schedule.id}).`);
   out.sentence(schedule.words);
   const rule = ruleOf(schedule);

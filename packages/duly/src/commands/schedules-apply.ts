@@ -37,7 +37,7 @@ interface DeclaredOptions extends CommonOptions {
 
 /** `duly schedules diff`: what `apply` would do. */
 export async function schedulesDiff(context: CommandContext, options: DeclaredOptions): Promise<undefined> {
-  await withDeclared(context, options, { isMade: false }, async ({ duly, project, set, how }) => {
+  await withDeclared(context, options, { isCreated: false }, async ({ duly, project, set, how }) => {
     const plan = await duly.schedules.diff(set, how);
     await printPlan(context, duly, project, plan, 'plan');
   });
@@ -48,7 +48,7 @@ export async function schedulesApply(
   context: CommandContext,
   options: DeclaredOptions & { yes?: boolean },
 ): Promise<number | undefined> {
-  return withDeclared(context, options, { isMade: true }, async ({ duly, project, set, how }) => {
+  return withDeclared(context, options, { isCreated: true }, async ({ duly, project, set, how }) => {
     const plan = await duly.schedules.diff(set, how);
     const removed = plan.filter(({ action }) => action === 'remove');
     if (removed.length > 0 && !options.yes) {
@@ -77,7 +77,7 @@ interface Declared {
 async function withDeclared<Value>(
   context: CommandContext,
   options: DeclaredOptions,
-  { isMade }: { isMade: boolean },
+  { isCreated }: { isCreated: boolean },
   use: (declared: Declared) => Promise<Value>,
 ): Promise<Value> {
   const project = await loadProject({ config: options.config, withTasks: true });
@@ -105,8 +105,8 @@ async function withDeclared<Value>(
   }
   const store = given ?? project.duly?.store ?? project.options.store ?? defaultStore;
   // What apply would make is told without making it.
-  const isUnmade = !isMade && project.duly === null && isNew(store);
-  if (isMade || isUnmade) refuseUnmakable(store);
+  const isUnmade = !isCreated && project.duly === null && isNew(store);
+  if (isCreated || isUnmade) refuseUnmakable(store);
   else refuseMissing(store);
   refuseMemory(store);
   if (isUnmade) context.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
@@ -122,7 +122,7 @@ async function withDeclared<Value>(
   return useDuly(context, duly, store, (client) =>
     withScheduleHints(client, async () => {
       defineTasks(duly, project.tasks);
-      if (isMade) client.changed('/schedules');
+      if (isCreated) client.changed('/schedules');
       return use({ duly, project, set: undefined, how: prune });
     }),
   );

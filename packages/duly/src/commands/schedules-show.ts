@@ -80,7 +80,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     ['priority', schedule.priority === 0 ? null : String(schedule.priority)],
     ['fired', `${schedule.counts.fired} slots`],
     ['note', schedule.note],
-    ['made', absolute(schedule.createdAt, now)],
+    ['created', absolute(schedule.createdAt, now)],
     ['changed', absolute(schedule.updatedAt, now)],
   ];
   const shown = fields.filter((field): field is [string, string] => field[1] !== null);

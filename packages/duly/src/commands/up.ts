@@ -74,7 +74,7 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
     },
     async onStarted({ node: id, lines, goOnWith }) {
       await greet(context, node, id, lines);
-      const made = node.isDemo ? await makeDemoJobs(node.duly) : null;
+      const created = node.isDemo ? await createDemoJobs(node.duly) : null;
       if (serving !== null) {
         served = await serve(node.duly, serving);
         // Only commands that name the dashboard's page miss it.
@@ -118,7 +118,7 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
       if (context.json) return;
       const text =
         problem === null
-          ? suggestions(context, node, made)
+          ? suggestions(context, node, created)
           : [...wrap(problem, context.out.columns() - 1), ''];
       for (const line of text) lines.print(line);
     },
@@ -269,7 +269,7 @@ async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string
  * Makes the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by task; null: they are there
  * already. The schedule may have made a job by now, if this is a full minute.
  */
-async function makeDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
+async function createDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
   if ((await duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) !== null) return null;
   const ids = new Map<string, string>();
   for (const { task, input } of demoJobs) {
@@ -282,7 +282,7 @@ async function makeDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
 function suggestions(
   { out }: CommandContext,
   { duly, store, isDemo }: NodeDuly,
-  made: Map<string, string> | null,
+  created: Map<string, string> | null,
 ): string[] {
   const [task] = ownTasks(duly);
   const first = isDemo
@@ -290,7 +290,7 @@ function suggestions(
     : task === undefined
       ? 'init'
       : `run ${shellWord(task)} '{"any": "json"}' --watch`;
-  const id = made?.get('video_transcode');
+  const id = created?.get('video_transcode');
   const lines = [
     first,
     'jobs ls',

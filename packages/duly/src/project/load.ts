@@ -175,8 +175,8 @@ function isolatedBy(definition: TaskDefinition, file: string): TaskDefinition {
 /** Makes a Duly of the project's options, or takes the one it has. */
 export function dulyOf(project: Project, options: DulyOptions): Duly {
   if (project.duly !== null) return project.duly;
-  const make = (): Duly => new Duly({ ...project.options, ...options });
-  return project.config === null ? make() : inFile(project.config, make);
+  const create = (): Duly => new Duly({ ...project.options, ...options });
+  return project.config === null ? create() : inFile(project.config, create);
 }
 
 // By what they can do and not by their class: the project may have a copy of the package of its own.

@@ -108,14 +108,14 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     /** Read by the commands of keys alone: a Duly knows nothing of them. */
     remoteKeys: {
       list: async () => (await data('GET /api/keys')).map((one) => keyFromJson(one as KeyJson)),
-      async make({ scope, tenant, note, expiresAt }: MadeKeyOptions) {
+      async create({ scope, tenant, note, expiresAt }: CreatedKeyOptions) {
         const body = {
           ...{ scope, tenant },
           ...(note === null ? {} : { note }),
           ...(expiresAt === null ? {} : { expires_at: new Date(expiresAt).toISOString() }),
         };
-        const made = await call('POST /api/keys', { body: body as never });
-        return { ...keyFromJson(made as KeyJson), key: made.key };
+        const created = await call('POST /api/keys', { body: body as never });
+        return { ...keyFromJson(created as KeyJson), key: created.key };
       },
       revoke: (id: string) => call('DELETE /api/keys/{id}', { path: { id } }),
     },
@@ -162,20 +162,20 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
       return (await call('POST /api/pauses/resume', { body: target as never })).resumed;
     },
     task({ name }: { name: string }) {
-      const make = async (input: unknown, due: object, options: JobOptions = {}) => {
+      const create = async (input: unknown, due: object, options: JobOptions = {}) => {
         const { dedupe, ...rest } = options as JobOptions & { dedupe?: { key: string } };
         const key = dedupe === undefined ? {} : { key: dedupe.key };
         const body = { type: name, ...(input === undefined ? {} : { input }), ...due, ...rest, ...key };
-        const made = await call('POST /api/jobs', { body: body as never });
-        const view = jobFromJson(made as never);
-        const { deduped = false } = made as { deduped?: boolean };
+        const created = await call('POST /api/jobs', { body: body as never });
+        const view = jobFromJson(created as never);
+        const { deduped = false } = created as { deduped?: boolean };
         return { ...job(view.id), status: view.status, dueAt: view.dueAt, deduped };
       };
       return {
-        now: (input: unknown, options?: JobOptions) => make(input, {}, options),
-        in: (delay: number, input: unknown, options?: JobOptions) => make(input, { delay }, options),
+        now: (input: unknown, options?: JobOptions) => create(input, {}, options),
+        in: (delay: number, input: unknown, options?: JobOptions) => create(input, { delay }, options),
         at: (at: number, input: unknown, options?: JobOptions) =>
-          make(input, { run_at: new Date(at).toISOString() }, options),
+          create(input, { run_at: new Date(at).toISOString() }, options),
       };
     },
     async queues() {
@@ -203,7 +203,7 @@ interface KeyJson {
   expires_at: string | null;
 }
 
-interface MadeKeyOptions {
+interface CreatedKeyOptions {
   scope: string;
   tenant: string | null;
   note: string | null;

@@ -101,11 +101,11 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
       return slots.map((one) => new Date((one as { slot: string }).slot));
     },
     async backfill(id: unknown, options: BackfillOptions): Promise<BackfillResult> {
-      const made = await call('POST /api/schedules/{id}/backfill', {
+      const created = await call('POST /api/schedules/{id}/backfill', {
         ...pathOf(id),
         body: toSnakeCase(options) as never,
       });
-      const { slots, ...rest } = fromJson<Omit<BackfillResult, 'slots'> & { slots: string[] }>(made);
+      const { slots, ...rest } = fromJson<Omit<BackfillResult, 'slots'> & { slots: string[] }>(created);
       return { ...rest, slots: slots.map((slot) => new Date(slot)) };
     },
     diff: (set: readonly ScheduleDefinition[], options: ApplyOptions) =>
@@ -123,8 +123,11 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
       );
     },
     async trigger(id: unknown, options: { allow?: boolean; input?: unknown; note?: string }) {
-      const made = await call('POST /api/schedules/{id}/trigger', { ...pathOf(id), body: options as never });
-      return { ...made, job: made.job === null ? null : job((made.job as { id: string }).id) };
+      const created = await call('POST /api/schedules/{id}/trigger', {
+        ...pathOf(id),
+        body: options as never,
+      });
+      return { ...created, job: created.job === null ? null : job((created.job as { id: string }).id) };
     },
     async skipNext(id: unknown, options: { note?: string }) {
       const skipped = await call('POST /api/schedules/{id}/skip-next', { ...pathOf(id), ...noted(options) });

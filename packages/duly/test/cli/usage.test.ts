@@ -3,10 +3,10 @@ import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { makeFolder } from '../command.ts';
+import { createFolder } from '../command.ts';
 
 test('a typing mistake is answered with what was likely meant', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const cases: [string[], RegExp][] = [
     [['jbos', 'ls'], /^error\[usage\]: Unknown command "jbos"\.\nhint: Did you mean "jobs"\?\n$/],
     [['jobs', 'lss'], /^error\[usage\]: Unknown command "lss"\.\nhint: Did you mean "ls"\?\n$/],
@@ -105,7 +105,7 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
 });
 
 test('bad values are refused with a code', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('migrate');
   const cases: [string[], string][] = [
     [['run', 'a', '--in', '-5m'], 'invalid_duration'],
@@ -139,7 +139,7 @@ test('bad values are refused with a code', async (t) => {
 });
 
 test('commands that look say that there is no store instead of making one', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   for (const args of [
     ['jobs', 'ls'],
     ['dead', 'ls'],
@@ -184,7 +184,7 @@ test('commands that look say that there is no store instead of making one', asyn
 });
 
 test('options that all commands have are taken before the command too', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('--store', 'sqlite:./own.db', 'run', 'a');
   const listed = await folder.duly('-o', 'json', 'jobs', '--store', 'sqlite:./own.db', 'ls');
   assert.equal(JSON.parse(listed.out).data[0].type, 'a');
@@ -210,7 +210,7 @@ test('options that all commands have are taken before the command too', async (t
 });
 
 test('migrate status tells what is missing and makes nothing', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   const before = await folder.json('migrate', 'status');
   assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);
   const told = await folder.duly('migrate', 'status');
@@ -219,9 +219,12 @@ test('migrate status tells what is missing and makes nothing', async (t) => {
     /no schema yet; \d+ steps? (is|are) missing to \d+: initial.*\nTo do it: .* migrate\n/,
   );
   assert.ok(!existsSync(join(folder.path, 'duly.db')));
-  const made = await folder.json('migrate');
-  assert.deepEqual([made.made, made.schema, made.steps], [true, before.known_schema, before.steps]);
-  assert.deepEqual((await folder.json('migrate')).made, false);
+  const created = await folder.json('migrate');
+  assert.deepEqual(
+    [created.created, created.schema, created.steps],
+    [true, before.known_schema, before.steps],
+  );
+  assert.deepEqual((await folder.json('migrate')).created, false);
   const after = await folder.json('migrate', 'status');
   assert.deepEqual([after.schema, after.steps], [before.known_schema, []]);
   const newer = new DatabaseSync(join(folder.path, 'duly.db'));
@@ -234,7 +237,7 @@ test('migrate status tells what is missing and makes nothing', async (t) => {
 });
 
 test('a store that cannot be used is refused with a code and left as it is', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   writeFileSync(
     join(folder.path, 'text.db'),
     'This is a text and no database, however long it is.'.repeat(50),
@@ -278,7 +281,7 @@ test('a store that may only be read is refused', async (t) => {
     t.skip('Root may write everything, and nobody else may enter the folder that this repository is in.');
     return;
   }
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('migrate');
   const file = join(folder.path, 'duly.db');
   chmodSync(file, 0o444);
@@ -298,7 +301,7 @@ test('a store that may only be read is refused', async (t) => {
 });
 
 test('help and version need no store and end with 0; a noun without a verb ends with 2', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   assert.match((await folder.duly('--version')).out, /^\d+\.\d+\.\d+\n$/);
   for (const args of [
     [],
@@ -327,7 +330,7 @@ registerHooks({ load: (url, context, next) => {
 } });`;
 
 test('help and version load nothing of the library; help of a command is that of its innermost word', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.env.NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(tellsOfCore)}`;
   for (const args of [
     ['--help'],
@@ -346,7 +349,7 @@ test('help and version load nothing of the library; help of a command is that of
 });
 
 test('colours come only when they are forced, off a terminal, and never with NO_COLOR', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   await folder.duly('run', 'a');
   assert.ok(!(await folder.duly('jobs', 'ls')).out.includes('\u001b'));
   folder.env = { FORCE_COLOR: '1' };

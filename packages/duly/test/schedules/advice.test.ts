@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDuly } from '@duly/core/testing';
 import { adviceOn } from '../../src/schedules/advice.ts';
-import { makeFolder } from '../command.ts';
+import { createFolder } from '../command.ts';
 
 test('doctor and schedules add warn, with what to do, about what works and should be thought about', async (t) => {
-  const folder = makeFolder(t);
+  const folder = createFolder(t);
   folder.write({ 'tasks/all.mjs': `export default { name: 'poll', timeout: 'none', run: () => 1 };` });
   const often = await folder.duly('schedules', 'add', 'often', '--task', 'poll', '--every', '5s');
   assert.equal(often.code, 0, often.err);

@@ -11,7 +11,7 @@ export interface AlertTable<Item extends { id: string }> {
   /** Throws `alert_not_found`. */
   get(id: string): Promise<Item>;
   /** Makes it; without an id under a new one. Throws `records_conflict` if the id is taken. */
-  make(item: Omit<Item, 'id'> & { id?: string | undefined }): Promise<Item>;
+  create(item: Omit<Item, 'id'> & { id?: string | undefined }): Promise<Item>;
   /** Puts it in the place of the one that is there. Throws `alert_not_found`. */
   replace(item: Item): Promise<Item>;
   /** Throws `alert_not_found`. */
@@ -64,7 +64,7 @@ export function createAlertStore(duly: Duly): AlertStore {
     async ensureDefaults() {
       if ((await duly.records.get(settingKind, defaultsKey)) !== null) return;
       for (const rule of defaultAlertRules) {
-        await rules.make(rule).catch((error: unknown) => {
+        await rules.create(rule).catch((error: unknown) => {
           if (!isDulyError(error, 'records_conflict')) throw error;
         });
       }
@@ -94,7 +94,7 @@ function createTable<Item extends { id: string }>(duly: Duly, kind: string, noun
       }
     },
     get: async (id) => toItem(await read(id)),
-    async make({ id = randomText(8), ...value }) {
+    async create({ id = randomText(8), ...value }) {
       return toItem(
         await duly.records.put<Value>(kind, id, value as unknown as Value, { expectVersion: null }),
       );

@@ -24,7 +24,7 @@ export interface KeyInfo extends Omit<KeyValue, 'hash'> {
 }
 
 /** A key that was just made, with its text, which is never shown again. */
-export interface MadeKey extends KeyInfo {
+export interface CreatedKey extends KeyInfo {
   /** `duly_<id>_<secret>`. */
   key: string;
 }
@@ -47,7 +47,7 @@ export interface Keys {
   known(text: string): KeyInfo | null;
   /** The key of this id; null: there is none, or it is over. */
   find(id: string): Promise<KeyInfo | null>;
-  make(key: NewKey): Promise<MadeKey>;
+  create(key: NewKey): Promise<CreatedKey>;
   /** All of them, by id. */
   list(): Promise<KeyInfo[]>;
   /** Whether there is one at all. */
@@ -138,7 +138,7 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
 
     find: async (id) => usable(await read(id)),
 
-    async make({ scope, tenant = null, note = null, expiresAt = null, by }) {
+    async create({ scope, tenant = null, note = null, expiresAt = null, by }) {
       const id = randomText(idLength);
       const secret = randomText(secretLength);
       const value: KeyValue = {

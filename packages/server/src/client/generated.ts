@@ -1372,7 +1372,7 @@ export type TrendStep = {
 };
 
 export type TriggerResult = {
-  result: "made" | "merged" | "skipped";
+  result: "created" | "merged" | "skipped";
   job: Job | null;
   reason: string | null;
 };

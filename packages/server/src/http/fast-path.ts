@@ -4,7 +4,7 @@ import { allows } from '../auth/caller.ts';
 import { callerOfKey } from '../auth/secured.ts';
 import { own, readOwn } from '../auth/tenant.ts';
 import { presentCreated, presentJob } from '../jobs/job-presenter.ts';
-import { makeJob } from '../jobs/new-job.ts';
+import { createJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { parseBody, readIncoming, refuseOtherTypes } from '../request/body.ts';
 import { isKnownHost } from '../request/host.ts';
@@ -58,13 +58,13 @@ export function createFastPath(context: ServerContext): FastPath {
     return rateLimits?.take(caller.actor) === false ? null : caller;
   }
 
-  async function make(incoming: IncomingMessage, caller: Caller): Promise<Answer> {
+  async function create(incoming: IncomingMessage, caller: Caller): Promise<Answer> {
     const text = await readIncoming(incoming, options.bodyBytesMax);
     refuseOtherTypes(incoming.headers['content-type']);
     const parsed = newJobSchema.safeParse(parseBody(text));
     if (!parsed.success) throw invalidRequest('json', parsed.error);
-    const handle = await makeJob(context, caller, parsed.data);
-    const job = own(caller, await handle.made());
+    const handle = await createJob(context, caller, parsed.data);
+    const job = own(caller, await handle.created());
     return {
       status: handle.deduped ? 200 : 201,
       headers: { Location: `${jobsPath}/${job.id}`, 'Content-Type': 'application/json' },
@@ -111,7 +111,7 @@ export function createFastPath(context: ServerContext): FastPath {
       if (!(length > 0 && length <= options.bodyBytesMax) || !isPlain(incoming)) return false;
       const caller = callerOf(incoming, 'run');
       if (caller === null) return false;
-      const run = () => duly.as(caller.actor, () => make(incoming, caller));
+      const run = () => duly.as(caller.actor, () => create(incoming, caller));
       void answer(incoming, outgoing, { route: '/api/jobs', run });
       return true;
     }

@@ -12,7 +12,7 @@ type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;
 
 /** Makes a job of what a caller sent; with this id, if it is to be made once. */
-export async function makeJob(
+export async function createJob(
   context: ServerContext,
   caller: Caller,
   given: NewJob,

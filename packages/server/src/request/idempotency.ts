@@ -57,8 +57,8 @@ async function answerOnce(
       isFirst = true;
       // Known before the job is made: should the process end before the answer is kept, the next try makes the same job.
       if (c.req.method === 'POST' && c.req.path === '/api/jobs') {
-        const made = `http-job:${hash(name, fingerprint)}`;
-        c.set('jobId', await duly.once(made, { for: keptFor }, () => duly.newJobId()));
+        const created = `http-job:${hash(name, fingerprint)}`;
+        c.set('jobId', await duly.once(created, { for: keptFor }, () => duly.newJobId()));
       }
       await next();
       if (c.res.status >= 500) throw unanswered;

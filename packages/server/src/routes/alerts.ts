@@ -48,7 +48,7 @@ const listRules = createRoute({
   ...looks,
   responses: { 200: json(listOf(alertRuleSchema), 'All of them.'), ...problems },
 });
-const makeRule = createRoute({
+const createRule = createRoute({
   method: 'post',
   path: '/api/alerts/rules',
   operationId: 'createAlertRule',
@@ -87,7 +87,7 @@ const listChannels = createRoute({
   ...decides,
   responses: { 200: json(listOf(alertChannelSchema), 'All of them.'), ...problems },
 });
-const makeChannel = createRoute({
+const createChannel = createRoute({
   method: 'post',
   path: '/api/alerts/channels',
   operationId: 'createAlertChannel',
@@ -126,7 +126,7 @@ const listWindows = createRoute({
   ...looks,
   responses: { 200: json(listOf(alertWindowSchema), 'All of them.'), ...problems },
 });
-const makeWindow = createRoute({
+const createWindow = createRoute({
   method: 'post',
   path: '/api/alerts/windows',
   operationId: 'createMaintenanceWindow',
@@ -168,10 +168,10 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   });
 
   routes.openapi(listRules, async (c) => c.json(listJson((await rules.list()).map(toRuleJson)), 200));
-  routes.openapi(makeRule, async (c) => {
+  routes.openapi(createRule, async (c) => {
     const given = c.req.valid('json');
     await refuseUnknown('channels', given.channels, channels);
-    return c.json(toRuleJson(await rules.make(readRule(given))), 201);
+    return c.json(toRuleJson(await rules.create(readRule(given))), 201);
   });
   routes.openapi(changeRule, async (c) => {
     const rule = await rules.get(c.req.valid('param').id);
@@ -189,10 +189,10 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   routes.openapi(listChannels, async (c) =>
     c.json(listJson((await channels.list()).map(toChannelJson)), 200),
   );
-  routes.openapi(makeChannel, async (c) => {
+  routes.openapi(createChannel, async (c) => {
     const value = readChannel(context, c.req.valid('json'));
     // One shape for all kinds is more than the table asks for.
-    return c.json(toChannelJson(await channels.make(value as AlertChannel)), 201);
+    return c.json(toChannelJson(await channels.create(value as AlertChannel)), 201);
   });
   routes.openapi(testChannel, async (c) => {
     const { id } = await channels.get(c.req.valid('param').id);
@@ -209,10 +209,10 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
   const windowJson = (window: MaintenanceWindow) => toWindowJson(window, clock.now());
   routes.openapi(listWindows, async (c) => c.json(listJson((await windows.list()).map(windowJson)), 200));
-  routes.openapi(makeWindow, async (c) => {
+  routes.openapi(createWindow, async (c) => {
     const given = c.req.valid('json');
     await refuseUnknown('rules', given.rules, rules);
-    return c.json(windowJson(await windows.make(readWindow(given))), 201);
+    return c.json(windowJson(await windows.create(readWindow(given))), 201);
   });
   routes.openapi(deleteWindow, async (c) => {
     await windows.delete(c.req.valid('param').id);

@@ -8,12 +8,12 @@ import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { bulkJson } from '../jobs/bulk-json.ts';
 import { filterOfBody, filterOfQuery } from '../jobs/job-filter.ts';
 import { presentBrief, presentCreated, presentJob, seesStacks } from '../jobs/job-presenter.ts';
-import { makeJob } from '../jobs/new-job.ts';
+import { createJob } from '../jobs/new-job.ts';
 import { jobEtag, matchesEtag } from '../live/job-tag.ts';
 import { changedJob, readWait, waitQuery } from '../live/long-poll.ts';
 import { readPosition } from '../request/position.ts';
 import { body, cursor, json, limit, listJson, listOf, name } from '../schemas/answers.ts';
-import { jobPath, jobSchema, madeJobSchema, newJobSchema } from '../schemas/job.ts';
+import { createdJobSchema, jobPath, jobSchema, newJobSchema } from '../schemas/job.ts';
 import {
   attemptSchema,
   bulkBody,
@@ -42,8 +42,8 @@ const create = createRoute({
   ...secured('run'),
   request: body(newJobSchema),
   responses: {
-    201: json(madeJobSchema, 'It was made.'),
-    200: json(madeJobSchema, 'No new one was made: the job that holds the key.'),
+    201: json(createdJobSchema, 'It was made.'),
+    200: json(createdJobSchema, 'No new one was made: the job that holds the key.'),
     ...problems,
   },
 });
@@ -144,7 +144,7 @@ const runAgain = createRoute({
   summary: 'Make a new job like this one, due now',
   ...secured('run'),
   request: { params: jobPath },
-  responses: { 201: json(madeJobSchema, 'The new job.'), ...problems },
+  responses: { 201: json(createdJobSchema, 'The new job.'), ...problems },
 });
 
 const reschedule = createRoute({
@@ -199,11 +199,11 @@ export function jobRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   const find = (caller: Caller, id: string): Promise<Job> => readOwn(duly, caller, id);
 
   routes.openapi(create, async (c) => {
-    const handle = await makeJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
-    const job = own(c.get('caller'), await handle.made());
+    const handle = await createJob(context, c.get('caller'), c.req.valid('json'), c.get('jobId') ?? null);
+    const job = own(c.get('caller'), await handle.created());
     c.header('Location', `${options.basePath}/api/jobs/${job.id}`);
-    const made = presentCreated(context, c.get('caller'), job, handle.deduped);
-    return c.json(made, handle.deduped ? 200 : 201);
+    const created = presentCreated(context, c.get('caller'), job, handle.deduped);
+    return c.json(created, handle.deduped ? 200 : 201);
   });
 
   routes.openapi(list, async (c) => {

@@ -4,7 +4,7 @@ import type { KeyInfo } from '../auth/keys.ts';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { body, json, listJson, listOf } from '../schemas/answers.ts';
-import { keySchema, madeKeySchema, newKeySchema } from '../schemas/key.ts';
+import { createdKeySchema, keySchema, newKeySchema } from '../schemas/key.ts';
 import { problems } from '../schemas/problem.ts';
 import { newRoutes } from './new-routes.ts';
 
@@ -29,7 +29,7 @@ const create = createRoute({
   summary: 'Make a key',
   ...secured('admin', { tenant: 'refused', secrets: ['key'] }),
   request: body(newKeySchema),
-  responses: { 201: json(madeKeySchema, 'The key; it is shown only here.'), ...problems },
+  responses: { 201: json(createdKeySchema, 'The key; it is shown only here.'), ...problems },
 });
 
 const revoke = createRoute({
@@ -58,14 +58,14 @@ export function keyRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     if (expiresAt !== null && expiresAt <= clock.now()) {
       throw new DulyError('request_invalid', { message: 'Expected "expires_at" to be in the future.' });
     }
-    const { key, ...made } = await keys.make({
+    const { key, ...created } = await keys.create({
       scope,
       tenant: tenant ?? null,
       note: note ?? null,
       expiresAt,
       by: c.var.caller.actor,
     });
-    return c.json({ ...keyJson(made), key }, 201);
+    return c.json({ ...keyJson(created), key }, 201);
   });
 
   routes.openapi(revoke, async (c) => {

@@ -470,7 +470,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const { result, job, reason } = await schedules.trigger({ id: schedule.id }, asked);
     const shown = job === null ? null : presentJob(context, c.var.caller, await job.get());
     if (shown !== null) c.header('Location', `${options.basePath}/api/jobs/${shown.id}`);
-    return c.json({ result, job: shown, reason }, result === 'made' ? 201 : 200);
+    return c.json({ result, job: shown, reason }, result === 'created' ? 201 : 200);
   });
 
   routes.openapi(skipNext, async (c) => {

@@ -8,7 +8,7 @@ import { checkTargetUrl } from '../outgoing/target-url.ts';
 import { body, json, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
 import {
-  madeWebhookSchema,
+  createdWebhookSchema,
   newWebhookSchema,
   rotatedSchema,
   rotateSchema,
@@ -44,7 +44,7 @@ const create = createRoute({
   summary: 'Make a webhook: an address that is told of the ends of jobs',
   ...secured('admin', { secrets: ['secret'] }),
   request: body(newWebhookSchema),
-  responses: { 201: json(madeWebhookSchema, 'It was made.'), ...problems },
+  responses: { 201: json(createdWebhookSchema, 'It was made.'), ...problems },
 });
 
 const readSecrets = createRoute({
@@ -153,7 +153,7 @@ export function webhookRoutes({ builtIn, clock }: ServerContext): OpenAPIHono<Se
     const { caller } = c.var;
     const given = c.req.valid('json');
     checkTargetUrl(given.url, allowed);
-    const endpoint = await endpoints.make({
+    const endpoint = await endpoints.create({
       url: given.url,
       note: given.note ?? null,
       tenant: tenantFor(caller, given.tenant),

@@ -154,7 +154,7 @@ export const newJobSchema = z
   .openapi('NewJob');
 
 /** A job as it was made. */
-export const madeJobSchema = z
+export const createdJobSchema = z
   .strictObject({
     // Not by `extend`: the document would have it as both of two closed objects, which nothing can be.
     ...jobSchema.shape,

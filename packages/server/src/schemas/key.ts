@@ -30,7 +30,7 @@ export const newKeySchema = z
   .openapi('NewKey');
 
 /** A key that was just made. */
-export const madeKeySchema = z
+export const createdKeySchema = z
   .strictObject({
     ...keySchema.shape,
     key: z.string().nullable().openapi({

@@ -253,7 +253,7 @@ export const slotWhySchema = z
 /** What became of a trigger. */
 export const triggerResultSchema = z
   .strictObject({
-    result: z.enum(['made', 'merged', 'skipped']),
+    result: z.enum(['created', 'merged', 'skipped']),
     job: orNull(jobSchema),
     reason: z.string().nullable(),
   })

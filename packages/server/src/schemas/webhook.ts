@@ -26,7 +26,7 @@ export const webhookSchema = z
   .openapi('Webhook');
 
 /** A webhook with the secret that its deliveries are signed with. */
-export const madeWebhookSchema = z
+export const createdWebhookSchema = z
   .strictObject({ ...webhookSchema.shape, secret: z.string().nullable().openapi({ description: unstored }) })
   .openapi('MadeWebhook');
 

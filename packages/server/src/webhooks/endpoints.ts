@@ -38,7 +38,7 @@ export interface Endpoints {
   list(): Promise<Endpoint[]>;
   /** Throws `webhook_not_found`. */
   get(id: string): Promise<Endpoint>;
-  make(value: EndpointValue): Promise<Endpoint>;
+  create(value: EndpointValue): Promise<Endpoint>;
   /** Changes it, whatever somebody else changed meanwhile. Throws `webhook_not_found`. */
   change(id: string, change: (value: EndpointValue) => EndpointValue): Promise<Endpoint>;
   delete(id: string): Promise<void>;
@@ -71,7 +71,7 @@ export function createEndpoints({ duly }: { duly: Duly; clock: Clock }): Endpoin
       return toEndpoint(await read(id));
     },
 
-    async make(value) {
+    async create(value) {
       const id = `${idPrefix}${randomText(idLength)}`;
       return toEndpoint(await duly.records.put(endpointKind, id, value, { expectVersion: null }));
     },

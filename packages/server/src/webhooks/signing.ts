@@ -41,10 +41,15 @@ export function createSigningSecrets({ duly, clock }: { duly: Duly; clock: Clock
   async function readRoot(): Promise<Buffer> {
     const kept = await duly.records.get<{ root: string }>(secretKind, rootKey);
     if (kept !== null) return Buffer.from(kept.value.root, 'base64');
-    const made = randomBytes(32);
+    const created = randomBytes(32);
     try {
-      await duly.records.put(secretKind, rootKey, { root: made.toString('base64') }, { expectVersion: null });
-      return made;
+      await duly.records.put(
+        secretKind,
+        rootKey,
+        { root: created.toString('base64') },
+        { expectVersion: null },
+      );
+      return created;
     } catch (error) {
       if (!isDulyError(error, 'records_conflict')) throw error;
       return readRoot();

@@ -66,8 +66,8 @@ test('the default rules are there from the first start, can be changed, and stay
   assert.equal((await ask('/api/alerts/rules/stuck', { method: 'PATCH', body: { count: 3 } })).status, 400);
   assert.equal((await ask('/api/alerts/rules/waiting', { method: 'DELETE' })).status, 204);
   assert.equal((await ask('/api/alerts/rules/waiting', { method: 'DELETE' })).status, 404);
-  const made = await ask('/api/alerts/rules', { body: { kind: 'failure_rate', id: 'strict', above: 1 } });
-  assert.deepEqual([made.status, made.json.above, made.json.window], [201, 1, 3_600_000]);
+  const created = await ask('/api/alerts/rules', { body: { kind: 'failure_rate', id: 'strict', above: 1 } });
+  assert.deepEqual([created.status, created.json.above, created.json.window], [201, 1, 3_600_000]);
   assert.equal((await ask('/api/alerts/rules', { body: { kind: 'stuck', id: 'strict' } })).status, 409);
   const second = new Duly({ store, logger: false });
   t.after(() => second.stop());
@@ -203,7 +203,7 @@ test('a rule of a kind that only a newer release knows stops no other rule', asy
   const { ask, duly, fail, look } = await setup(t);
   const known = defaultAlertRules.find(({ id }) => id === 'stuck') as AlertRule;
   const newer = { ...known, id: 'newer', condition: { kind: 'of_a_newer_release', limit: 3 } };
-  await createAlertStore(duly).rules.make(newer as unknown as AlertRule);
+  await createAlertStore(duly).rules.create(newer as unknown as AlertRule);
   await fail();
   await look();
   const { json } = await ask('/api/alerts');

@@ -15,14 +15,14 @@ await import('./following.test.ts');
 async function setup(t: TestContext) {
   const fixture = await startServer(t);
   const guide = await startGuide(t, fixture.store);
-  const make = async (body: object = {}): Promise<string> =>
+  const create = async (body: object = {}): Promise<string> =>
     (await fixture.ask('/api/jobs', { body: { type: 'guided', input: 1, ...body } })).json.id;
-  return { ...fixture, ...guide, make };
+  return { ...fixture, ...guide, create };
 }
 
 test('PostgreSQL: a job is followed from a worker in another process to its end, with its log', async (t) => {
-  const { url: address, adminKey: key, make, tell, ask } = await setup(t);
-  const id = await make();
+  const { url: address, adminKey: key, create, tell, ask } = await setup(t);
+  const id = await create();
   const stream = await openSse(t, `${address}/api/jobs/${id}/events`, { key });
   tell(id, { log: 'one' }, { percent: 30, message: 'a third' });
   const told: string[] = [];
@@ -43,11 +43,11 @@ test('PostgreSQL: a job is followed from a worker in another process to its end,
 });
 
 test('PostgreSQL: every change is told in order, also to who comes back to another server after a break', async (t) => {
-  const { url: address, adminKey: key, make, tell, store, listening, duly } = await setup(t);
+  const { url: address, adminKey: key, create, tell, store, listening, duly } = await setup(t);
   const path = '/api/events?event=made,claimed,progress&type=guided';
   const stream = await openSse(t, address + path, { key });
   await stream.until(({ event }) => event === 'id');
-  const ids = await Promise.all(Array.from({ length: 20 }, () => make()));
+  const ids = await Promise.all(Array.from({ length: 20 }, () => create()));
   const seen: string[] = [];
   while (seen.length < 20) {
     const event = await stream.next();
@@ -67,21 +67,21 @@ test('PostgreSQL: every change is told in order, also to who comes back to anoth
     await other.stop();
   });
   const back = await openSse(t, next.url + path, { key, after: place });
-  const made = new Set<string>();
-  while (made.size < more.length) {
+  const created = new Set<string>();
+  while (created.size < more.length) {
     const event = await back.next();
     assert.equal(event?.event, 'change', 'no gap');
     if (event?.data.event === 'made') {
       assert.ok(!seen.includes(event.data.id), 'nothing is told twice');
-      made.add(event.data.id);
+      created.add(event.data.id);
     }
   }
-  assert.deepEqual([...made].sort(), more.map(({ id }) => id).sort());
+  assert.deepEqual([...created].sort(), more.map(({ id }) => id).sort());
 });
 
 test('PostgreSQL: 300 watchers of 300 jobs cost one look at the feed and one read of the jobs at a time', async (t) => {
-  const { url: address, adminKey: key, make, tell, duly } = await setup(t);
-  const ids = await Promise.all(Array.from({ length: 300 }, () => make()));
+  const { url: address, adminKey: key, create, tell, duly } = await setup(t);
+  const ids = await Promise.all(Array.from({ length: 300 }, () => create()));
   const streams = await Promise.all(ids.map((id) => openSse(t, `${address}/api/jobs/${id}/events`, { key })));
   const before = { ...duly.calls() } as Record<string, number>;
   for (const id of ids) tell(id, { percent: 40 });

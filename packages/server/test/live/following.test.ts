@@ -5,17 +5,17 @@ import { Duly } from '@duly/core';
 import { WebSocket } from 'ws';
 import { createServer, listen } from '../../src/index.ts';
 import { jobEtag } from '../../src/live/job-tag.ts';
-import { makeStore, startServer } from '../fixture.ts';
+import { createStore, startServer } from '../fixture.ts';
 import { openSse, startGuide } from './guide.ts';
 
 /** A server with a worker in another process. */
 async function setup(t: import('node:test').TestContext, server = {}) {
-  const store = makeStore(t);
+  const store = createStore(t);
   const fixture = await startServer(t, { store, server });
   const guide = await startGuide(t, store);
-  const make = async (body: object = {}): Promise<string> =>
+  const create = async (body: object = {}): Promise<string> =>
     (await fixture.ask('/api/jobs', { body: { type: 'guided', input: 1, ...body } })).json.id;
-  return { ...fixture, ...guide, make };
+  return { ...fixture, ...guide, create };
 }
 
 /** Another server of the same store, as after a restart. */
@@ -30,8 +30,8 @@ async function restart(t: import('node:test').TestContext, store: string) {
 }
 
 test('polling: an ETag that stays while the job does, 304 for who knows it, and a new one when it changes', async (t) => {
-  const { ask, tell, make, duly } = await setup(t);
-  const id = await make({ metadata: { own: 1 } });
+  const { ask, tell, create, duly } = await setup(t);
+  const id = await create({ metadata: { own: 1 } });
   tell(id, { percent: 40, message: 'Transcoding 720p', step: 2, of: 4 });
   const known = await ask(`/api/jobs/${id}?wait=30`, { headers: { 'If-None-Match': '"other"' } });
   assert.equal(known.status, 200, 'what differs from what is known is shown at once');
@@ -69,8 +69,8 @@ test('polling: an ETag that stays while the job does, 304 for who knows it, and 
 });
 
 test('long poll: answers when the status or the progress changes, and says so when nothing did', async (t) => {
-  const { ask, tell, make } = await setup(t);
-  const id = await make({ delay: '1h' });
+  const { ask, tell, create } = await setup(t);
+  const id = await create({ delay: '1h' });
   const first = await ask(`/api/jobs/${id}`);
   const etag = first.headers.get('etag') as string;
   const quiet = await ask(`/api/jobs/${id}?wait=0.05`, { headers: { 'If-None-Match': etag } });
@@ -78,7 +78,7 @@ test('long poll: answers when the status or the progress changes, and says so wh
   const plain = await ask(`/api/jobs/${id}?wait=0.05`);
   assert.deepEqual([plain.status, plain.json.status], [200, 'SCHEDULED']);
 
-  const running = await make();
+  const running = await create();
   let shown = await ask(`/api/jobs/${running}`);
   while (shown.json.status !== 'RUNNING') {
     shown = await ask(`/api/jobs/${running}`, {
@@ -108,8 +108,8 @@ test('long poll: answers when the status or the progress changes, and says so wh
 });
 
 test('SSE of one job: its states, its log, its end, and 204 for who comes back after it', async (t) => {
-  const { url, adminKey, tell, make } = await setup(t);
-  const id = await make();
+  const { url, adminKey, tell, create } = await setup(t);
+  const id = await create();
   const address = `${url}/api/jobs/${id}/events`;
   const stream = await openSse(t, address, { key: adminKey });
   assert.equal(stream.status, 200);
@@ -152,8 +152,8 @@ test('SSE of one job: its states, its log, its end, and 204 for who comes back a
 });
 
 test('SSE of one job goes on after a server was restarted: what changed meanwhile is told, and nothing twice', async (t) => {
-  const { url, adminKey, tell, make, store, listening } = await setup(t);
-  const id = await make();
+  const { url, adminKey, tell, create, store, listening } = await setup(t);
+  const id = await create();
   const path = `/api/jobs/${id}/events`;
   const stream = await openSse(t, url + path, { key: adminKey });
   await stream.until(({ data }) => data?.status === 'RUNNING');
@@ -181,15 +181,18 @@ test('SSE of one job goes on after a server was restarted: what changed meanwhil
 });
 
 test('SSE of all jobs: every change that matches, in order, and after a restart from where it was', async (t) => {
-  const { url, adminKey, tell, make, duly, store, listening, ask } = await setup(t);
+  const { url, adminKey, tell, create, duly, store, listening, ask } = await setup(t);
   const address = '/api/events?type=guided,other&event=made,progress,completed,returned';
   const stream = await openSse(t, url + address, { key: adminKey });
   await stream.until(({ event }) => event === 'id');
   await ask('/api/jobs', { body: { type: 'quick', input: 1 } });
-  const id = await make({ tenant: 'acme', queue: 'slow' });
-  const made = await stream.next();
-  assert.deepEqual([made?.event, made?.data.event, made?.data.id], ['change', 'made', id]);
-  assert.deepEqual([made?.data.tenant, made?.data.queue, made?.data.type], ['acme', 'slow', 'guided']);
+  const id = await create({ tenant: 'acme', queue: 'slow' });
+  const created = await stream.next();
+  assert.deepEqual([created?.event, created?.data.event, created?.data.id], ['change', 'made', id]);
+  assert.deepEqual(
+    [created?.data.tenant, created?.data.queue, created?.data.type],
+    ['acme', 'slow', 'guided'],
+  );
   tell(id, { percent: 30 });
   assert.equal((await stream.next())?.data.progress, 30);
   const place = stream.lastEventId();
@@ -214,24 +217,24 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
 });
 
 test('SSE of all jobs: a place of another store, past its retention, or that is none, is a gap', async (t) => {
-  const { url, adminKey, make } = await setup(t);
+  const { url, adminKey, create } = await setup(t);
   for (const after of [String(2 ** 50), '9'.repeat(16), '9'.repeat(30), '-1', 'Zk3.1.end']) {
     const stream = await openSse(t, `${url}/api/events?event=made`, { key: adminKey, after });
     assert.equal((await stream.next())?.event, 'gap', after);
-    const id = await make();
+    const id = await create();
     assert.equal((await stream.next())?.data.id, id);
     await stream.close();
   }
 });
 
 test('a tenant is told of its own jobs only, by every way', async (t) => {
-  const { url, key, make, ask, tell } = await setup(t);
+  const { url, key, create, ask, tell } = await setup(t);
   const acme = await key('read', 'acme');
   const stream = await openSse(t, `${url}/api/events?event=made`, { key: acme });
   await stream.until(({ event }) => event === 'id');
-  const other = await make({ tenant: 'other' });
-  const none = await make();
-  const own = await make({ tenant: 'acme' });
+  const other = await create({ tenant: 'other' });
+  const none = await create();
+  const own = await create({ tenant: 'acme' });
   const told = await stream.next();
   assert.equal(told?.data.id, own);
   assert.equal((await openSse(t, `${url}/api/events?tenant=other`, { key: acme })).status, 403);
@@ -287,12 +290,12 @@ async function openSocket(url: string, key: string, headers: Record<string, stri
 }
 
 test('WebSocket: several watches at once, each as its stream, until it is told otherwise', async (t) => {
-  const { url, adminKey, make, tell } = await setup(t);
+  const { url, adminKey, create, tell } = await setup(t);
   const socket = await openSocket(url, adminKey);
   t.after(() => socket.close());
   socket.send({ watch: 'all', filter: { type: ['guided'], event: ['made'] } });
   assert.deepEqual(await socket.next().then(({ watch, event }) => [watch, event]), ['all', 'place']);
-  const id = await make();
+  const id = await create();
   assert.deepEqual(await socket.next().then(({ watch, event, data }) => [watch, event, data.id]), [
     'all',
     'change',
@@ -307,7 +310,7 @@ test('WebSocket: several watches at once, each as its stream, until it is told o
   while (message.event !== 'log');
   assert.equal(message.data.message, 'hello');
   socket.send({ unwatch: 'all' });
-  await make();
+  await create();
   tell(id, { returns: 5 });
   do {
     message = await socket.next();
@@ -350,9 +353,9 @@ test('WebSocket: refused without a key, for pages of other sites, and to who ask
 });
 
 test('a watcher whose key is revoked is let go, and one of whom nothing is told hears a heartbeat', async (t) => {
-  const { url, server, make } = await setup(t, { heartbeatMs: 100 });
-  const { key, id: keyId } = await server.keys.make({ scope: 'read', by: 'test' });
-  const id = await make({ delay: '1h' });
+  const { url, server, create } = await setup(t, { heartbeatMs: 100 });
+  const { key, id: keyId } = await server.keys.create({ scope: 'read', by: 'test' });
+  const id = await create({ delay: '1h' });
   const one = await openSse(t, `${url}/api/jobs/${id}/events`, { key });
   const all = await openSse(t, `${url}/api/events`, { key });
   const socket = await openSocket(url, key);

@@ -6,11 +6,11 @@ import { systemClock } from '@duly/core';
 import { WebSocket } from 'ws';
 import type { ServerContext } from '../../src/http/context.ts';
 import { appOf } from '../../src/server.ts';
-import { makeFolder, startServer } from '../fixture.ts';
+import { createFolder, startServer } from '../fixture.ts';
 import { openSse, type SseReader, startGuide } from './guide.ts';
 
 test('a thousand SSE watchers cost the store what ten cost, whatever they watch', async (t) => {
-  const store = `sqlite:${makeFolder(t)}/duly.db`;
+  const store = `sqlite:${createFolder(t)}/duly.db`;
   const { duly, url, adminKey: key, ask } = await startServer(t, { store });
   const { tell } = await startGuide(t, store);
   const jobCount = 300;
@@ -91,18 +91,18 @@ test('a watcher that does not read for long is told everything when it does, in 
   }
   text = '';
   socket.pause();
-  const made: string[] = [];
+  const created: string[] = [];
   for (let i = 0; i < 5; i++) {
     const handles = await task.inMany(
       '1h',
       Array.from({ length: 5_000 }, () => 'x'),
     );
-    made.push(...handles.map(({ id }) => id));
+    created.push(...handles.map(({ id }) => id));
   }
   socket.on('data', (chunk: string) => read(chunk));
   socket.resume();
-  while (seen.length < made.length) await once(socket, 'data');
-  assert.deepEqual(seen, made);
+  while (seen.length < created.length) await once(socket, 'data');
+  assert.deepEqual(seen, created);
 });
 
 test('more watchers than the server takes are refused until one has gone', async (t) => {

@@ -8,7 +8,7 @@ const duly = new Duly({ store: process.argv[2] as string, logger: false });
 const server = createServer({ duly, basePath: '/duly' });
 await server.start();
 const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: server.fetch });
-const { key } = await server.keys.make({ scope: 'admin', by: 'test' });
+const { key } = await server.keys.create({ scope: 'admin', by: 'test' });
 process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, key })}\n`);
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(0));

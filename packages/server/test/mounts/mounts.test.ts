@@ -14,7 +14,7 @@ import { Duly } from '@duly/core';
 import { getRequestListener } from '@hono/node-server';
 import { installBeside } from '../../../../test/install-beside.ts';
 import { createServer, type DulyServer } from '../../src/index.ts';
-import { makeFolder } from '../fixture.ts';
+import { createFolder } from '../fixture.ts';
 
 // Each framework has types of its own, and none of them is installed where types are checked.
 // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -33,7 +33,7 @@ interface Mounted {
   key: string;
 }
 
-async function makeServer(t: TestContext): Promise<{ server: DulyServer; key: string }> {
+async function mountedServer(t: TestContext): Promise<{ server: DulyServer; key: string }> {
   const duly = new Duly({ store: 'sqlite::memory:', logger: false });
   const server = createServer({ duly, basePath: '/duly' });
   await server.start();
@@ -41,7 +41,7 @@ async function makeServer(t: TestContext): Promise<{ server: DulyServer; key: st
     await server.stop();
     await duly.stop({ drain: 0 });
   });
-  return { server, key: (await server.keys.make({ scope: 'admin', by: 'test' })).key };
+  return { server, key: (await server.keys.create({ scope: 'admin', by: 'test' })).key };
 }
 
 async function listening(t: TestContext, http: Server): Promise<string> {
@@ -80,7 +80,7 @@ async function childOf(t: TestContext, command: string, args: string[]): Promise
 const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
   async Express(t) {
     const express = await load('express');
-    const { server, key } = await makeServer(t);
+    const { server, key } = await mountedServer(t);
     const listener = getRequestListener(server.fetch);
     const app = express();
     app.use((request: Framework, response: Framework, next: () => void) =>
@@ -93,7 +93,7 @@ const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
 
   async 'Express, by app.use with a path'(t) {
     const express = await load('express');
-    const { server, key } = await makeServer(t);
+    const { server, key } = await mountedServer(t);
     const app = express();
     // It takes the path off the address; both kinds are understood.
     app.use('/duly', getRequestListener(server.fetch));
@@ -103,7 +103,7 @@ const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
 
   async Fastify(t) {
     const fastify = (await load('fastify'))();
-    const { server, key } = await makeServer(t);
+    const { server, key } = await mountedServer(t);
     const listener = getRequestListener(server.fetch);
     fastify.get('/', (_: Framework, reply: Framework) => reply.send('theirs'));
     fastify.register(async (scope: Framework) => {
@@ -125,7 +125,7 @@ const mounts: Record<string, (t: TestContext) => Promise<Mounted>> = {
   async Bun(t) {
     const { platform, arch } = process;
     const bun = require.resolve(`@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}/bin/bun`);
-    const store = `sqlite:${makeFolder(t)}/duly.db`;
+    const store = `sqlite:${createFolder(t)}/duly.db`;
     const program = fileURLToPath(new URL('./bun-server.ts', import.meta.url));
     return childOf(t, bun, [program, store]);
   },
@@ -151,9 +151,9 @@ for (const [name, mount] of Object.entries(mounts)) {
     const post = (body: string, more: Record<string, string> = {}) =>
       fetch(`${url}/duly/api/jobs`, { method: 'POST', headers: { ...headers, ...more }, body });
     if (name !== 'Bun') assert.match(await (await fetch(url)).text(), /theirs/);
-    const made = await post('{"type":"x","input":{"text":"ä"},"delay":"1h"}');
-    assert.equal(made.status, 201);
-    const location = made.headers.get('location') as string;
+    const created = await post('{"type":"x","input":{"text":"ä"},"delay":"1h"}');
+    assert.equal(created.status, 201);
+    const location = created.headers.get('location') as string;
     assert.match(location, /^\/duly\/api\/jobs\/job_/);
     const shown = await fetch(`${url}${location}`, { headers });
     const job = (await shown.json()) as { status: string; input: { text: string } };

@@ -17,7 +17,7 @@ const server = createServer({
   basePath: '/duly',
 });
 await server.start();
-const { key } = await server.keys.make({ scope: 'admin', by: 'test' });
+const { key } = await server.keys.create({ scope: 'admin', by: 'test' });
 // The route in `next/app` finds it there.
 Object.assign(globalThis, { dulyForNext: server });
 

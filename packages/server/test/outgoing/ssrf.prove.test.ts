@@ -32,7 +32,7 @@ async function startInside(t: TestContext): Promise<Inside> {
   return inside;
 }
 
-function makeClient(t: TestContext, { allow = [], lookup }: { allow?: string[]; lookup?: Lookup } = {}) {
+function createClient(t: TestContext, { allow = [], lookup }: { allow?: string[]; lookup?: Lookup } = {}) {
   const client = createGuardedClient({
     clock: systemClock,
     allowed: createAllowedTargets(allow),
@@ -58,7 +58,7 @@ test('the corpus is as large as it says', () => {
 test('no spelling of an address inside is called, neither by the client nor after the API', async (t) => {
   const inside = await startInside(t);
   // A name that is not the address it looks like leads inside as well.
-  const client = makeClient(t, { lookup: leadingTo(['127.0.0.1']) });
+  const client = createClient(t, { lookup: leadingTo(['127.0.0.1']) });
   const { ask } = await startServer(t, { server: { rateLimit: false } });
   for (const [kind, urls] of Object.entries({ ...corpus.refused, ...corpus.invalid })) {
     const isInvalid = kind in corpus.invalid;
@@ -81,7 +81,7 @@ test('no spelling of an address inside is called, neither by the client nor afte
 test('no name that leads inside is called, wherever among its addresses the one inside is', async (t) => {
   const inside = await startInside(t);
   for (const { why, addresses } of corpus.names) {
-    const client = makeClient(t, { lookup: leadingTo(addresses) });
+    const client = createClient(t, { lookup: leadingTo(addresses) });
     for (const scheme of ['http', 'https']) {
       await assert.rejects(
         client.send({ url: `${scheme}://name.example:${inside.port}/`, timeoutMs: 2_000 }),
@@ -106,7 +106,7 @@ test('a name that changes its address between check and connect is judged by the
     const lookup: Lookup = async () => [
       { address: asked++ < firstCount ? '127.0.0.2' : '127.0.0.1', family: 4 },
     ];
-    const client = makeClient(t, { allow: ['127.0.0.2'], lookup });
+    const client = createClient(t, { allow: ['127.0.0.2'], lookup });
     for (let i = 0; i < 6; i++) {
       await assert.rejects(client.send({ url: `http://rebind.example:${inside.port}/`, timeoutMs: 2_000 }));
     }
@@ -133,7 +133,7 @@ test('a redirect inside is an answer and not followed, and takes no credentials 
   const { port } = outside.address() as AddressInfo;
   const lookup: Lookup = async (host) =>
     leadingTo([host === 'outside.example' ? '127.0.0.1' : '127.0.0.3'])(host);
-  const client = makeClient(t, { allow: ['outside.example'], lookup });
+  const client = createClient(t, { allow: ['outside.example'], lookup });
   for (const target of targets) {
     const { status } = await client.send({
       url: `http://outside.example:${port}/`,

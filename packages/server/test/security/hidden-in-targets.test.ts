@@ -20,9 +20,9 @@ test('redact.input reaches the input of a job with a target, wherever the job is
   const hook = await startReceiver(t);
   const reader = await key('read');
   const target = { http: { url: other.url, body: { card: { number: secret }, id: '{{input.user}}' } } };
-  const made = await ask('/api/jobs', { body: { target, input, callback_url: hook.url } });
-  assert.equal(made.status, 201);
-  const { id } = made.json;
+  const created = await ask('/api/jobs', { body: { target, input, callback_url: hook.url } });
+  assert.equal(created.status, 201);
+  const { id } = created.json;
   const sent = await hook.nth(1);
   assert.deepEqual((await other.nth(1)).json, { card: { number: secret }, id: 1 });
   assert.equal(sent.json.input.input.card.number, '[redacted]');
@@ -43,7 +43,7 @@ test('redact.input reaches the input of a job with a target, wherever the job is
     schedules: [{ ...schedule, name: 'declared', input: { card: { number: `${secret}8` } } }],
   };
   const texts = [
-    made.text,
+    created.text,
     sent.text,
     await stream.text(),
     put.text,

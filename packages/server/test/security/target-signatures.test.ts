@@ -49,11 +49,11 @@ test('a body that a run key chooses never verifies with a secret of webhooks or 
   };
   let sentCount = 0;
   const send = async (tenant: string | null): Promise<Received> => {
-    const made = await ask('/api/jobs', {
+    const created = await ask('/api/jobs', {
       key: await key('run', tenant),
       body: { retry: 1, target: { http: { url: other.url, body: forged, sign: true } } },
     });
-    assert.equal(made.status, 201, made.text);
+    assert.equal(created.status, 201, created.text);
     sentCount += 1;
     return other.nth(sentCount);
   };

@@ -13,7 +13,7 @@ duly.on('job.settled', ({ type }) => {
 });
 await duly.start();
 if (callbackUrl !== undefined) {
-  const { key } = await server.keys.make({ scope: 'run', by: 'test' });
+  const { key } = await server.keys.create({ scope: 'run', by: 'test' });
   await fetch(`${listening.url}/api/jobs`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },

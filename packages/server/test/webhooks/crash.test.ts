@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeFolder } from '../fixture.ts';
+import { createFolder } from '../fixture.ts';
 import { startReceiver } from '../receiver.ts';
 
 function startChild(t: TestContext, args: string[]): ChildProcess {
@@ -23,7 +23,7 @@ function startChild(t: TestContext, args: string[]): ChildProcess {
 test('a server killed between the outcome of a job and its webhook loses nothing', {
   timeout: 60_000,
 }, async (t) => {
-  const store = `sqlite:${join(makeFolder(t), 'duly.db')}`;
+  const store = `sqlite:${join(createFolder(t), 'duly.db')}`;
   const hook = await startReceiver(t);
   const first = startChild(t, [store, `${hook.url}/done`]);
   const [, signal] = await once(first, 'exit');
@@ -33,5 +33,5 @@ test('a server killed between the outcome of a job and its webhook loses nothing
   const told = await hook.nth(1);
   assert.equal(told.path, '/done');
   assert.equal(told.json.status, 'COMPLETED');
-  assert.equal(told.json.result, 'made');
+  assert.equal(told.json.result, 'created');
 });

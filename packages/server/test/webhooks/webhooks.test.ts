@@ -3,11 +3,11 @@ import { type TestContext, test } from 'node:test';
 import { Duly } from '@duly/core';
 import { Webhook } from 'standardwebhooks';
 import { createServer, listen } from '../../src/index.ts';
-import { type FixtureOptions, makeStore, startServer } from '../fixture.ts';
+import { createStore, type FixtureOptions, startServer } from '../fixture.ts';
 import { type Received, startReceiver } from '../receiver.ts';
 
 const tasks = [
-  { name: 'render', retry: 1, run: ({ input }: { input: unknown }) => ({ made: input }) },
+  { name: 'render', retry: 1, run: ({ input }: { input: unknown }) => ({ created: input }) },
   {
     name: 'break',
     retry: 1,
@@ -30,18 +30,18 @@ function verify({ text, headers }: Received, secret: string): unknown {
 test('the end of a job is told to its callback_url: the status JSON, signed', async (t) => {
   const { ask } = await setup(t);
   const hook = await startReceiver(t);
-  const made = await ask('/api/jobs', {
+  const created = await ask('/api/jobs', {
     body: { type: 'render', input: 'a.mp4', metadata: { own: 1 }, callback_url: `${hook.url}/done?x=1` },
   });
-  assert.equal(made.status, 201);
+  assert.equal(created.status, 201);
   const told = await hook.nth(1);
   assert.equal(told.method, 'POST');
   assert.equal(told.path, '/done?x=1');
   assert.equal(told.headers['duly-event'], 'job.completed');
-  const { json: shown } = await ask(`/api/jobs/${made.json.id}`);
+  const { json: shown } = await ask(`/api/jobs/${created.json.id}`);
   assert.deepEqual(told.json, shown);
   assert.equal(told.json.status, 'COMPLETED');
-  assert.deepEqual(told.json.result, { made: 'a.mp4' });
+  assert.deepEqual(told.json.result, { created: 'a.mp4' });
   const { json } = await ask('/api/webhooks/secrets');
   assert.equal(json.secrets.length, 1);
   assert.deepEqual(verify(told, json.secrets[0]), told.json);
@@ -158,15 +158,15 @@ test('a subscription hears of the types, statuses, schedules and tenants that it
 test('while a secret is rotated both sign, and afterwards the new one alone', async (t) => {
   const { ask, duly } = await setup(t);
   const hook = await startReceiver(t);
-  const { json: made } = await ask('/api/webhooks', { body: { url: hook.url } });
-  const { json: rotated } = await ask(`/api/webhooks/${made.id}/rotate`, { body: { overlap: '1h' } });
+  const { json: created } = await ask('/api/webhooks', { body: { url: hook.url } });
+  const { json: rotated } = await ask(`/api/webhooks/${created.id}/rotate`, { body: { overlap: '1h' } });
   assert.equal(rotated.secrets.length, 2);
-  assert.equal(rotated.secrets[1], made.secret);
+  assert.equal(rotated.secrets[1], created.secret);
   await ask('/api/jobs', { body: { type: 'render' } });
   const first = await hook.nth(1);
   assert.equal(first.headers['webhook-signature']?.toString().split(' ').length, 2);
   for (const secret of rotated.secrets) verify(first, secret);
-  const { json: last } = await ask(`/api/webhooks/${made.id}/rotate`, { body: { overlap: 0 } });
+  const { json: last } = await ask(`/api/webhooks/${created.id}/rotate`, { body: { overlap: 0 } });
   assert.equal(last.secrets.length, 1);
   await ask('/api/jobs', { body: { type: 'render' } });
   const second = await hook.nth(2);
@@ -183,14 +183,14 @@ test('while a secret is rotated both sign, and afterwards the new one alone', as
 test('an endpoint that answers 410 is disabled, told nothing more, and can be enabled again', async (t) => {
   const { ask, duly } = await setup(t);
   const hook = await startReceiver(t, (n) => (n === 1 ? 410 : 200));
-  const { json: made } = await ask('/api/webhooks', { body: { url: hook.url } });
+  const { json: created } = await ask('/api/webhooks', { body: { url: hook.url } });
   const ended = duly.next('job.settled', (event) => event.type === 'duly:webhook');
   await ask('/api/jobs', { body: { type: 'render' } });
   await ended;
-  const { json: disabled } = await ask(`/api/webhooks/${made.id}`);
+  const { json: disabled } = await ask(`/api/webhooks/${created.id}`);
   assert.equal(disabled.enabled, false);
   assert.match(disabled.disabled_reason, /410/);
-  const { json: enabled } = await ask(`/api/webhooks/${made.id}`, {
+  const { json: enabled } = await ask(`/api/webhooks/${created.id}`, {
     method: 'PATCH',
     body: { enabled: true },
   });
@@ -234,8 +234,8 @@ test('webhooks of a tenant are its own: others do not find them, and it hears of
   const { ask, key } = await setup(t);
   const hook = await startReceiver(t);
   const [acme, other] = [await key('admin', 'acme'), await key('admin', 'other')];
-  const { json: made } = await ask('/api/webhooks', { key: acme, body: { url: hook.url } });
-  assert.equal(made.tenant, 'acme');
+  const { json: created } = await ask('/api/webhooks', { key: acme, body: { url: hook.url } });
+  assert.equal(created.tenant, 'acme');
   assert.equal((await ask('/api/webhooks', { key: other })).json.data.length, 0);
   for (const [path, method] of [
     ['', 'GET'],
@@ -243,7 +243,7 @@ test('webhooks of a tenant are its own: others do not find them, and it hears of
     ['/secrets', 'GET'],
     ['/rotate', 'POST'],
   ] as const) {
-    assert.equal((await ask(`/api/webhooks/${made.id}${path}`, { key: other, method })).status, 404, path);
+    assert.equal((await ask(`/api/webhooks/${created.id}${path}`, { key: other, method })).status, 404, path);
   }
   assert.equal(
     (await ask('/api/webhooks', { key: acme, body: { url: hook.url, tenant: 'other' } })).status,
@@ -257,8 +257,8 @@ test('webhooks of a tenant are its own: others do not find them, and it hears of
     [acme, other].map(async (one) => (await ask('/api/webhooks/secrets', { key: one })).json.secrets[0]),
   );
   assert.notEqual(secrets[0], secrets[1]);
-  assert.equal((await ask(`/api/webhooks/${made.id}`, { key: acme, method: 'DELETE' })).status, 204);
-  assert.equal((await ask(`/api/webhooks/${made.id}`, { key: acme })).status, 404);
+  assert.equal((await ask(`/api/webhooks/${created.id}`, { key: acme, method: 'DELETE' })).status, 204);
+  assert.equal((await ask(`/api/webhooks/${created.id}`, { key: acme })).status, 404);
 });
 
 test("the store's own subscription is not shown to the tenant whose job ended, nor its deliveries", async (t) => {
@@ -282,7 +282,7 @@ test('nobody makes a delivery by hand', async (t) => {
 });
 
 test('what ended while no server was there is told by the next one, once, however many there are', async (t) => {
-  const store = makeStore(t);
+  const store = createStore(t);
   const hook = await startReceiver(t);
   const open = async () => {
     const duly = new Duly({ store, logger: false });

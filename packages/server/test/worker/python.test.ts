@@ -13,11 +13,11 @@ test('the worker in Python runs jobs, shows progress and log, fails, retries and
 }, async (t) => {
   const { url, key, ask, duly } = await startServer(t, timing);
   await startPython(t, { url, key: await key('run'), name: 'py' });
-  const make = async (type: string, input: unknown, more = {}): Promise<string> =>
+  const create = async (type: string, input: unknown, more = {}): Promise<string> =>
     (await ask('/api/jobs', { body: { type, input, ...more } })).json.id;
 
   const text = 'one two\nthree\nfour five six';
-  const id = await make('count_words', { text }, { metadata: { own: true } });
+  const id = await create('count_words', { text }, { metadata: { own: true } });
   const stream = await openSse(t, `${url}/api/jobs/${id}/events`, { key: await key('read') });
   const lines: string[] = [];
   await stream.until(({ event, data }) => {
@@ -31,20 +31,20 @@ test('the worker in Python runs jobs, shows progress and log, fails, retries and
   assert.deepEqual(json.metadata, { own: true, current_step: 'line 3', steps_completed: 3, steps_total: 3 });
 
   const retry = { attempts: 2, backoff: 'fixed', delay: 1 };
-  const failing = await make('divide', { a: 1, b: 0 }, { retry });
+  const failing = await create('divide', { a: 1, b: 0 }, { retry });
   await duly.job(failing).wait({ timeout: '20s' });
   const failed = (await ask(`/api/jobs/${failing}`)).json;
   assert.deepEqual([failed.status, failed.attempts, failed.error.name], ['FAILED', 2, 'ZeroDivisionError']);
   assert.match(failed.error.stack, /tasks\.py/);
 
-  const odd = await make('not_json', null, { retry: 1 });
+  const odd = await create('not_json', null, { retry: 1 });
   await duly.job(odd).wait({ timeout: '20s' });
   assert.match((await ask(`/api/jobs/${odd}`)).json.error.message, /not JSON serializable/);
 
   const [node] = (await duly.nodes()).filter((one) => one.id.startsWith('remote:py@'));
   assert.deepEqual([node?.roles, node?.concurrency], [['worker'], 4]);
   assert.ok(node?.tasks.some(({ type }) => type === 'divide'));
-  const many = await Promise.all(Array.from({ length: 20 }, (_, a) => make('divide', { a, b: 1 })));
+  const many = await Promise.all(Array.from({ length: 20 }, (_, a) => create('divide', { a, b: 1 })));
   for (const [a, one] of many.entries()) {
     assert.equal((await duly.job(one).wait({ timeout: '20s' })).result, a);
   }
@@ -55,20 +55,20 @@ test('a job that Python runs is cancelled, and one that is stopped by a signal i
 }, async (t) => {
   const { url, key, ask, duly } = await startServer(t, timing);
   const python = await startPython(t, { url, key: await key('run'), name: 'py' });
-  const make = async (type: string): Promise<string> =>
+  const create = async (type: string): Promise<string> =>
     (await ask('/api/jobs', { body: { type, input: null } })).json.id;
   const reaches = async (id: string): Promise<void> => {
     const stream = await openSse(t, `${url}/api/jobs/${id}/events`, { key: await key('read') });
     await stream.until(({ data }) => data?.progress === 10);
     await stream.close();
   };
-  const first = await make('until_stopped');
+  const first = await create('until_stopped');
   await reaches(first);
   assert.equal((await ask(`/api/jobs/${first}/cancel`, { body: {} })).status, 202);
   const cancelled = await duly.job(first).wait({ timeout: '20s' });
   assert.deepEqual([cancelled.status, cancelled.error?.message], ['CANCELLED', 'stopped']);
 
-  const second = await make('until_stopped');
+  const second = await create('until_stopped');
   await reaches(second);
   const exited = once(python, 'exit');
   python.kill('SIGTERM');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { makeStore, startServer } from '../fixture.ts';
+import { createStore, startServer } from '../fixture.ts';
 
 /** A worker by hand. */
 async function setup(t: import('node:test').TestContext, options: Parameters<typeof startServer>[1] = {}) {
@@ -14,14 +14,14 @@ async function setup(t: import('node:test').TestContext, options: Parameters<typ
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };
-  const make = async (body: object = {}): Promise<string> =>
+  const create = async (body: object = {}): Promise<string> =>
     (await ask('/api/jobs', { body: { type: 'work', input: { n: 1 }, ...body } })).json.id;
   const claim = (more: object = {}) => post('claim', { worker: 'hand', tasks: [{ type: 'work' }], ...more });
   const settle = async (lease: { id: string; fence: number }, outcome: object) =>
     (await post('settle', { outcomes: [{ id: lease.id, fence: lease.fence, ...outcome }] })).outcomes[0];
   /** Claims a job to learn a fence, and tries all fences near it on another job. Returns the distinct answers. */
   const guess = async (id: string) => {
-    const own = await make({ type: 'bait' });
+    const own = await create({ type: 'bait' });
     const [bait] = (await post('claim', { worker: 'hand', tasks: [{ type: 'bait' }] })).jobs;
     assert.equal(bait.id, own);
     const leases = Array.from({ length: 101 }, (_, i) => ({ id, fence: Math.max(0, bait.fence - 50 + i) }));
@@ -39,16 +39,16 @@ async function setup(t: import('node:test').TestContext, options: Parameters<typ
       status: (await ask(`/api/jobs/${id}`)).json.status,
     };
   };
-  return { ...fixture, run, post, make, claim, settle, guess };
+  return { ...fixture, run, post, create, claim, settle, guess };
 }
 
 /** What guessed fences must give: nothing read, nothing written. */
 const nothing = { heartbeat: ['lost'], report: ['lost'], settle: ['lost'], logs: [], status: 'RUNNING' };
 
 test('a claim gives jobs with all that is needed, to one worker only, and says nothing of other types', async (t) => {
-  const { make, claim, ask } = await setup(t);
-  const id = await make({ tenant: 'acme', metadata: { own: 1 }, timeout: '10m', queue: 'slow' });
-  await make({ type: 'other' });
+  const { create, claim, ask } = await setup(t);
+  const id = await create({ tenant: 'acme', metadata: { own: 1 }, timeout: '10m', queue: 'slow' });
+  await create({ type: 'other' });
   assert.deepEqual((await claim({ queues: ['fast'] })).jobs, []);
   const { jobs, drain, lease_ms, heartbeat_ms } = await claim({ limit: 10 });
   assert.deepEqual([jobs.length, drain, lease_ms, heartbeat_ms], [1, false, 30_000, 5_000]);
@@ -75,19 +75,19 @@ test('a claim gives jobs with all that is needed, to one worker only, and says n
 });
 
 test('a claim that waits is answered when a job is made, when one falls due, and after its time', async (t) => {
-  const { make, claim } = await setup(t);
+  const { create, claim } = await setup(t);
   assert.deepEqual((await claim({ wait: 0.05 })).jobs, []);
   const waiting = claim({ wait: 30 });
-  const id = await make();
+  const id = await create();
   assert.equal((await waiting).jobs[0].id, id);
-  const later = await make({ delay: 300 });
+  const later = await create({ delay: 300 });
   assert.equal((await claim({ wait: '30s' })).jobs[0].id, later);
 });
 
 test('the same token is given the same jobs, for an answer that was lost', async (t) => {
-  const { make, claim } = await setup(t);
-  const id = await make();
-  await make();
+  const { create, claim } = await setup(t);
+  const id = await create();
+  await create();
   const first = await claim({ token: 'a' });
   const again = await claim({ token: 'a' });
   assert.deepEqual(
@@ -99,7 +99,7 @@ test('the same token is given the same jobs, for an answer that was lost', async
 });
 
 test('a worker that hangs up while it waits leaves no job behind', async (t) => {
-  const { make, claim, url, run } = await setup(t);
+  const { create, claim, url, run } = await setup(t);
   const aborter = new AbortController();
   const gone = fetch(`${url}/api/worker/claim`, {
     method: 'POST',
@@ -111,13 +111,13 @@ test('a worker that hangs up while it waits leaves no job behind', async (t) => 
   aborter.abort();
   await assert.rejects(gone);
   await here;
-  const id = await make();
+  const id = await create();
   assert.equal((await claim({ wait: 30 })).jobs[0].id, id);
 });
 
 test('every outcome: completed, failed, retried when told, snoozed, released, and final once none is left', async (t) => {
-  const { make, claim, settle, ask } = await setup(t);
-  const id = await make({ retry: { attempts: 2, backoff: 'fixed', delay: 1 } });
+  const { create, claim, settle, ask } = await setup(t);
+  const id = await create({ retry: { attempts: 2, backoff: 'fixed', delay: 1 } });
   let [lease] = (await claim()).jobs;
   assert.deepEqual(await settle(lease, { outcome: 'released', started: false }), {
     id,
@@ -139,7 +139,7 @@ test('every outcome: completed, failed, retried when told, snoozed, released, an
   assert.equal((await settle(lease, { outcome: 'failed', error })).status, 'FAILED');
   assert.deepEqual((await ask(`/api/jobs/${id}`)).json.error, error);
 
-  const other = await make();
+  const other = await create();
   const [second] = (await claim()).jobs;
   const logs = [{ line: 1, message: 'last words' }];
   const end = { outcome: 'completed', result: { ok: 1 }, logs, progress: { percent: 50, message: 'half' } };
@@ -155,8 +155,8 @@ test('every outcome: completed, failed, retried when told, snoozed, released, an
 });
 
 test('progress and log lines are shown while the lease holds; a line that comes twice is kept once', async (t) => {
-  const { make, claim, post, ask } = await setup(t);
-  const id = await make();
+  const { create, claim, post, ask } = await setup(t);
+  const id = await create();
   const [{ fence }] = (await claim()).jobs;
   const report = {
     id,
@@ -181,12 +181,12 @@ test('progress and log lines are shown while the lease holds; a line that comes 
 });
 
 test('a lease that ended is another worker’s: what the first says counts no more', async (t) => {
-  const store = makeStore(t);
+  const store = createStore(t);
   const short = { store, duly: { lease: '200ms' }, start: { roles: ['maintenance'] as const } };
-  const { make, claim, settle, post, duly } = await setup(t, short);
+  const { create, claim, settle, post, duly } = await setup(t, short);
   // Its server gives leases that last: a busy machine must not take the second one as well.
   const other = await setup(t, { store });
-  const id = await make();
+  const id = await create();
   const [first] = (await claim()).jobs;
   const [second] = (await other.claim({ worker: 'other', wait: 30 })).jobs;
   assert.equal(second.id, id);
@@ -209,10 +209,10 @@ test('a lease that ended is another worker’s: what the first says counts no mo
 });
 
 test('a heartbeat tells of a cancel and of a timeout', async (t) => {
-  const { make, claim, settle, post, ask } = await setup(t);
+  const { create, claim, settle, post, ask } = await setup(t);
   const heartbeatOf = async ({ id, fence }: { id: string; fence: number }): Promise<string> =>
     (await post('heartbeat', { worker: 'hand', leases: [{ id, fence }] })).leases[0].state;
-  const id = await make();
+  const id = await create();
   const [lease] = (await claim()).jobs;
   assert.equal(await heartbeatOf(lease), 'kept');
   assert.equal((await ask(`/api/jobs/${id}/cancel`, { body: {} })).status, 202);
@@ -222,7 +222,7 @@ test('a heartbeat tells of a cancel and of a timeout', async (t) => {
     'CANCELLED',
   );
 
-  const slow = await make({ timeout: 1 });
+  const slow = await create({ timeout: 1 });
   const [late] = (await claim()).jobs;
   let state = await heartbeatOf(late);
   while (state === 'kept') state = await heartbeatOf(late);
@@ -235,7 +235,7 @@ test('a heartbeat tells of a cancel and of a timeout', async (t) => {
 });
 
 test('only keys that may run, and are no tenant’s, work; what does not fit is refused', async (t) => {
-  const { ask, key, make, claim, run } = await setup(t);
+  const { ask, key, create, claim, run } = await setup(t);
   const body = { worker: 'x', tasks: [{ type: 'work' }] };
   assert.equal((await ask('/api/worker/claim', { key: await key('read'), body })).status, 403);
   assert.equal((await ask('/api/worker/claim', { key: await key('admin', 'acme'), body })).status, 403);
@@ -249,7 +249,7 @@ test('only keys that may run, and are no tenant’s, work; what does not fit is 
   ]) {
     assert.equal((await ask('/api/worker/claim', { body: bad })).status, 400, JSON.stringify(bad));
   }
-  const id = await make();
+  const id = await create();
   const [{ fence }] = (await claim()).jobs;
   for (const bad of [
     { outcome: 'exploded' },
@@ -267,12 +267,12 @@ test('only keys that may run, and are no tenant’s, work; what does not fit is 
 });
 
 test('a worker that is asked to drain is told so and given nothing', async (t) => {
-  const { make, claim, duly, ask } = await setup(t);
+  const { create, claim, duly, ask } = await setup(t);
   await claim();
   const [node] = (await duly.nodes()).filter(({ id }) => id.startsWith('remote:hand@key:'));
   const drained = await ask(`/api/workers/${encodeURIComponent(node?.id ?? '')}/drain`, { body: {} });
   assert.ok(drained.status < 300, drained.text);
-  await make();
+  await create();
   let answer = await claim({ running: 1 });
   while (!answer.drain && answer.jobs.length === 0) answer = await claim();
   assert.deepEqual([answer.drain, answer.jobs], [true, []]);
@@ -320,10 +320,10 @@ test('guessed fences do nothing to a job with an HTTP target', async (t) => {
 });
 
 test('a lease belongs to the key that claimed it: guessed fences and tokens of another key do nothing', async (t) => {
-  const store = makeStore(t);
-  const { make, claim, settle } = await setup(t, { store });
+  const store = createStore(t);
+  const { create, claim, settle } = await setup(t, { store });
   const other = await setup(t, { store });
-  const id = await make();
+  const id = await create();
   const [lease] = (await claim({ token: 'a' })).jobs;
   assert.deepEqual((await other.claim({ token: 'a' })).jobs, []);
   assert.deepEqual(await other.guess(id), nothing);
@@ -332,10 +332,10 @@ test('a lease belongs to the key that claimed it: guessed fences and tokens of a
 });
 
 test('a worker may claim through one server and go on through another with the same key', async (t) => {
-  const store = makeStore(t);
-  const { make, claim, run } = await setup(t, { store });
+  const store = createStore(t);
+  const { create, claim, run } = await setup(t, { store });
   const other = await startServer(t, { store });
-  const id = await make();
+  const id = await create();
   const [{ fence }] = (await claim()).jobs;
   const ask = async (verb: string, body: object) =>
     (await other.ask(`/api/worker/${verb}`, { key: run, body })).json;

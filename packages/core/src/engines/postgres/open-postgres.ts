@@ -22,10 +22,10 @@ export interface PostgresOptions extends PostgresTarget {
   clock: Clock;
   random: Random;
   /**
-   * What becomes of a schema that is missing or old. `make`: it is brought up to this code. `existing`: the same, but where there is none the
+   * What becomes of a schema that is missing or old. `create`: it is brought up to this code. `existing`: the same, but where there is none the
    * store is refused. `never`: it stays as it is, and only `migrate` may be called.
    */
-  migrate: 'make' | 'existing' | 'never';
+  migrate: 'create' | 'existing' | 'never';
   /** How long a call may take until its connection is given up as lost; default 10 s. */
   callMs?: number;
 }

@@ -16,7 +16,7 @@ export function sqlStateOf(error: unknown): string | null {
 }
 
 // A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
-const dayMade = '23514';
+const dayCreated = '23514';
 
 // make_job_1: a job of the same id was created and ended beside the call.
 const endedMeanwhile = 'DU010';
@@ -28,7 +28,7 @@ const idleTooLong = ['57P05', '25P03'];
 export function isRetryable(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state === null) return wasNotSent(error);
-  const passed = ['40001', '40P01', dayMade, endedMeanwhile, ...idleTooLong];
+  const passed = ['40001', '40P01', dayCreated, endedMeanwhile, ...idleTooLong];
   return passed.includes(state);
 }
 
@@ -81,7 +81,7 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
       });
     case '40001':
     case '40P01':
-    case dayMade:
+    case dayCreated:
     case '55P03':
     case '57014':
     case '53200':

@@ -149,14 +149,14 @@ export type WaitingRow = Pick<
 
 /** A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place. */
 export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
-  if (row.serial === null || row.status === 'RETRYING') return makeReady(work, row, event);
+  if (row.serial === null || row.status === 'RETRYING') return createReady(work, row, event);
   const ref = serialRef(row.tenant, row.serial);
   const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
-  if (holder?.job === row.seq) return makeReady(work, row, event);
+  if (holder?.job === row.seq) return createReady(work, row, event);
   lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
   if (holder === undefined && !hasEarlier(work, ref, row.due_at, row.seq)) {
     work.run(statements.job.takePlace, ref, row.seq);
-    return makeReady(work, row, event);
+    return createReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
   place(work, row, { status: 'BLOCKED', ready: false, event: event === storedRetried ? event : 'gate-shut' });
@@ -164,7 +164,7 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
   return 'BLOCKED';
 }
 
-function makeReady(work: Work, row: WaitingRow, event: string): JobStatus {
+function createReady(work: Work, row: WaitingRow, event: string): JobStatus {
   return place(work, row, { status: row.status === 'RETRYING' ? 'RETRYING' : 'PENDING', ready: true, event });
 }
 
@@ -217,7 +217,7 @@ export function seatNext(work: Work, ref: string): void {
     const waiting = readJobStateBySeq(work, next.seq) as JobStateRow;
     if (waiting.due_at <= work.now) {
       work.run(statements.job.takePlace, ref, waiting.seq);
-      makeReady(work, waiting, 'gate-open');
+      createReady(work, waiting, 'gate-open');
       return;
     }
     // It was moved to later while it stood in line; the place is for whoever is due.

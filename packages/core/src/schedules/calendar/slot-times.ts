@@ -146,9 +146,9 @@ function openTimes({ excludes, step, known }: OpenTimes, state: number, phase: n
     if (!hasBit(left, time - minute * 60)) open.push(time);
   }
   if (known.size >= openCountMax) known.clear();
-  const made = Int32Array.from(open);
-  known.set(key, made);
-  return made;
+  const created = Int32Array.from(open);
+  known.set(key, created);
+  return created;
 }
 
 function divisorOfBoth(a: number, b: number): number {

@@ -1,7 +1,7 @@
 import { type DulyError, isDulyError } from '../../base/errors.ts';
 import { toJson } from '../../base/json.ts';
 import { type OptionNames, readName, readOptions, refuseOption, shown } from '../../base/option-reader.ts';
-import { madeFor } from '../../jobs/create-job.ts';
+import { createdFor } from '../../jobs/create-job.ts';
 import type { JobOptions } from '../../jobs/job-options.ts';
 import { resolveJobOptions } from '../../jobs/job-options.ts';
 import { isPromise, validateStoredInput } from '../../jobs/stored-input.ts';
@@ -217,7 +217,7 @@ export function isRefused(refusal: DulyError | null, from: RuleAndPolicies, to: 
 
 function readJob(task: ResolvedTask, given: JobOptions, input: unknown, inputBytesMax: number): ScheduleJob {
   const options = resolveJobOptions(task, given, `a schedule of task "${task.name}"`);
-  return { ...madeFor(task, options), input: toJson(input, { what: 'input', maxBytes: inputBytesMax }) };
+  return { ...createdFor(task, options), input: toJson(input, { what: 'input', maxBytes: inputBytesMax }) };
 }
 
 const noteLengthMax = 1_000;

@@ -19,7 +19,7 @@ const waitingMax = 10;
 const ownInputsMax = 100;
 
 /** What a run is made from. */
-export interface RunToMake {
+export interface RunToCreate {
   slotAt: number | null;
   dueAt: number;
   origin: Origin;
@@ -27,7 +27,7 @@ export interface RunToMake {
   previousSlotAt: number | null;
   nextSlotAt: number | null;
   covers: Covers | null;
-  fate: Extract<Fate, { kind: 'make' }>;
+  fate: Extract<Fate, { kind: 'create' }>;
   line?: string | null;
   allow?: boolean;
   /** A trigger with an input that is not the schedule's. */
@@ -35,25 +35,25 @@ export interface RunToMake {
 }
 
 /** Plans a run: a job to make, perhaps behind others or in their place. */
-export function makeRun(planState: PlanState, make: RunToMake): PlannedRun {
+export function createRun(planState: PlanState, create: RunToCreate): PlannedRun {
   const { input, state } = planState;
   const { policies } = input.spec;
-  const { slotAt, dueAt, fate, isCatchUp, allow = false } = make;
+  const { slotAt, dueAt, fate, isCatchUp, allow = false } = create;
   const id = input.newJobId();
   const run: PlannedRun = {
     id,
     slotAt,
     dueAt,
-    origin: make.origin,
+    origin: create.origin,
     gates: fate.gates,
-    line: make.line ?? (policies.overlap === 'bufferAll' && !allow ? `schedule:${input.id}` : null),
+    line: create.line ?? (policies.overlap === 'bufferAll' && !allow ? `schedule:${input.id}` : null),
     isCatchUp,
     rankDelayMs: isCatchUp ? Math.max(0, input.now - dueAt) + catchUpRankMs : 0,
     startDeadlineMs: policies.startDeadlineMs,
     finishDeadlineAt: policies.finishDeadlineMs === null ? null : dueAt + policies.finishDeadlineMs,
     fireId: fireIdOf({ scheduleId: input.id, generation: input.generation, slotAt, runId: id }),
     allow,
-    details: detailsOf(planState, make),
+    details: detailsOf(planState, create),
   };
   planState.runs.push(run);
   if (allow) return run;
@@ -67,15 +67,15 @@ export function makeRun(planState: PlanState, make: RunToMake): PlannedRun {
   });
   planState.activeCount += 1;
   state.lastRunId = id;
-  if (make.hasOwnInput) {
+  if (create.hasOwnInput) {
     state.ownInputs = [...state.ownInputs, id].slice(-ownInputsMax);
   } else if (policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
-    noteWaiting(planState, id, make.covers);
+    noteWaiting(planState, id, create.covers);
   }
   return run;
 }
 
-function endOthers(planState: PlanState, fate: RunToMake['fate']): void {
+function endOthers(planState: PlanState, fate: RunToCreate['fate']): void {
   planState.cancel.push(...fate.cancel);
   const terminated = new Set(fate.cancel.filter(({ mode }) => mode === 'terminate').map(({ id }) => id));
   if (terminated.size === 0) return;
@@ -83,14 +83,14 @@ function endOthers(planState: PlanState, fate: RunToMake['fate']): void {
   planState.activeCount -= terminated.size;
 }
 
-function detailsOf({ input }: PlanState, make: RunToMake): SlotDetails {
+function detailsOf({ input }: PlanState, create: RunToCreate): SlotDetails {
   return {
-    date: make.slotAt === null ? input.rule.dateOf(input.now) : input.rule.slotDateOf(make.slotAt),
+    date: create.slotAt === null ? input.rule.dateOf(input.now) : input.rule.slotDateOf(create.slotAt),
     timezone: input.rule.timezone,
-    isCatchUp: make.isCatchUp,
-    previousSlotAt: make.previousSlotAt,
-    nextSlotAt: make.nextSlotAt,
-    covers: make.covers,
+    isCatchUp: create.isCatchUp,
+    previousSlotAt: create.previousSlotAt,
+    nextSlotAt: create.nextSlotAt,
+    covers: create.covers,
   };
 }
 

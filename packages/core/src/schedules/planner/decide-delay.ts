@@ -102,8 +102,8 @@ function decideByCause(planState: PlanState, slotAt: number, dueAt: number, caus
   });
   if (planState.stopped !== null) return;
   // The next slot counts from the end of the run it made or, where another run stood in its way, of that one.
-  const made = planState.runs.find((run) => run.slotAt === slotAt);
-  if (made !== undefined) waitFor(planState, made.id);
+  const created = planState.runs.find((run) => run.slotAt === slotAt);
+  if (created !== undefined) waitFor(planState, created.id);
   else if (planState.rows.at(-1)?.decision === 'skipped' && others !== null) waitFor(planState, others);
 }
 

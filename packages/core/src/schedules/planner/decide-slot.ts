@@ -1,5 +1,5 @@
 import { firedReason } from './catch-up.ts';
-import { makeRun, mergeInto, noteFired } from './create-run.ts';
+import { createRun, mergeInto, noteFired } from './create-run.ts';
 import { type Cause, reasons } from './decision.ts';
 import { overlapFate } from './overlap.ts';
 import { type PlanState, recordSlot } from './plan-state.ts';
@@ -34,13 +34,13 @@ export function fireSlot(planState: PlanState, slot: SlotToFire): void {
     case 'look':
       planState.stopped = 'look';
       return;
-    case 'make': {
+    case 'create': {
       if (cause !== null && planState.catchUpBudget <= 0) {
         planState.stopped = 'budget';
         return;
       }
       if (cause !== null) planState.catchUpBudget -= 1;
-      const run = makeRun(planState, {
+      const run = createRun(planState, {
         slotAt,
         dueAt,
         origin: 'schedule',

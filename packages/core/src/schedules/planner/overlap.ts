@@ -3,12 +3,12 @@ import type { PlanState } from './plan-state.ts';
 
 /** What the overlap rule says about a slot that would fire. */
 export type Fate =
-  | { kind: 'make'; gates: string[]; cancel: PlanState['cancel'] }
+  | { kind: 'create'; gates: string[]; cancel: PlanState['cancel'] }
   | { kind: 'skip'; reason: Reason }
   | { kind: 'merge'; into: string }
   | { kind: 'look' };
 
-const free: Fate = { kind: 'make', gates: [], cancel: [] };
+const free: Fate = { kind: 'create', gates: [], cancel: [] };
 
 /** Applies `overlap` to the next run, given the unfinished ones. Changes nothing. */
 export function overlapFate(planState: PlanState): Fate {
@@ -64,7 +64,7 @@ function unseenWaitingRun({ active, activeCount, state, input }: PlanState): str
 }
 
 function behindOthers(planState: PlanState): Fate {
-  return { kind: 'make', gates: gatesBehind(planState), cancel: [] };
+  return { kind: 'create', gates: gatesBehind(planState), cancel: [] };
 }
 
 /**
@@ -97,10 +97,10 @@ function afterAsked(planState: PlanState): Fate {
     .filter(({ cancelRequestedAt }) => cancelRequestedAt === null)
     .map(({ id }) => ({ id, mode: 'ask' as const }));
   const left = new Set(planState.active.filter((run) => !others.includes(run)).map(({ id }) => id));
-  return { kind: 'make', gates: gatesBehind(planState).filter((id) => !left.has(id)), cancel };
+  return { kind: 'create', gates: gatesBehind(planState).filter((id) => !left.has(id)), cancel };
 }
 
 function inPlaceOfOthers(planState: PlanState): Fate {
   const cancel = othersToEnd(planState).map(({ id }) => ({ id, mode: 'terminate' as const }));
-  return { kind: 'make', gates: [], cancel };
+  return { kind: 'create', gates: [], cancel };
 }

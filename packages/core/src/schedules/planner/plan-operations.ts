@@ -3,7 +3,7 @@ import { refuseOption } from '../../base/option-reader.ts';
 import type { SlotRow } from '../../contract/engine.ts';
 import { refuseForDelay } from '../definition/policies.ts';
 import type { Pause, ScheduleState } from '../definition/state.ts';
-import { makeRun } from './create-run.ts';
+import { createRun } from './create-run.ts';
 import { awaitOutstanding, decideDelay } from './decide-delay.ts';
 import { decideDue } from './decide-due.ts';
 import { reasons } from './decision.ts';
@@ -111,7 +111,7 @@ function nextSlotToSkip({ input, state }: PlanState): number | null {
 
 /** What became of a trigger. */
 export type TriggerOutcome =
-  | { kind: 'made'; run: PlannedRun }
+  | { kind: 'created'; run: PlannedRun }
   | { kind: 'skipped'; reason: string }
   | { kind: 'merged'; into: string };
 
@@ -134,7 +134,7 @@ export function planTrigger(
   if (fate.kind === 'look')
     throw dulyError('internal', { message: 'A trigger found a run of its own planState.' });
   const { rule, now } = planState.input;
-  const run = makeRun(planState, {
+  const run = createRun(planState, {
     slotAt: null,
     dueAt: now,
     origin: 'trigger',
@@ -146,14 +146,14 @@ export function planTrigger(
     allow,
     hasOwnInput,
   });
-  return { plan: finishPlan(planState), outcome: { kind: 'made', run } };
+  return { plan: finishPlan(planState), outcome: { kind: 'created', run } };
 }
 
 function triggerFate(planState: PlanState, allow: boolean, hasOwnInput: boolean): Fate {
-  if (allow) return { kind: 'make', gates: [], cancel: [] };
+  if (allow) return { kind: 'create', gates: [], cancel: [] };
   const fate = overlapFate(planState);
   return fate.kind === 'merge' && hasOwnInput
-    ? { kind: 'make', gates: gatesBehind(planState), cancel: [] }
+    ? { kind: 'create', gates: gatesBehind(planState), cancel: [] }
     : fate;
 }
 
@@ -218,11 +218,11 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
     if (slots.length > backfillCountMax) refuseLargeBackfill(request);
   }
   if (request.order === 'newest') slots.reverse();
-  makeBackfillRuns(planState, slots, request);
+  createBackfillRuns(planState, slots, request);
   return { plan: finishPlan(planState), slots, completedCount, foldedCount, unfinishedCount };
 }
 
-function makeBackfillRuns(
+function createBackfillRuns(
   planState: PlanState,
   slots: number[],
   { concurrency, allow }: BackfillRequest,
@@ -230,11 +230,11 @@ function makeBackfillRuns(
   const { rule, now } = planState.input;
   if (rule.kind === 'delay') return;
   const behind = allow ? [] : gatesBehind(planState);
-  const made: string[] = [];
+  const created: string[] = [];
   for (const [i, slotAt] of slots.entries()) {
     // One line for each place: a run follows the one `concurrency` before it, and a cancelled one does not let two start.
-    const ahead = made[i - concurrency];
-    const run = makeRun(planState, {
+    const ahead = created[i - concurrency];
+    const run = createRun(planState, {
       slotAt,
       dueAt: now,
       origin: 'backfill',
@@ -242,11 +242,11 @@ function makeBackfillRuns(
       previousSlotAt: rule.open.previous(slotAt),
       nextSlotAt: rule.open.next(slotAt),
       covers: null,
-      fate: { kind: 'make', gates: ahead === undefined ? behind : [ahead], cancel: [] },
+      fate: { kind: 'create', gates: ahead === undefined ? behind : [ahead], cancel: [] },
       line: `backfill:${planState.input.id}:${now}:${i % concurrency}`,
       allow,
     });
-    made.push(run.id);
+    created.push(run.id);
   }
 }
 

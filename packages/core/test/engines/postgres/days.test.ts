@@ -259,7 +259,7 @@ describe('PostgreSQL, days of history', () => {
       const found = await ask('SELECT to_regclass($1) IS NOT NULL AS made', [
         `"${schema}".finished_${today}`,
       ]);
-      assert.equal(found[0]?.made, true);
+      assert.equal(found[0]?.created, true);
     } finally {
       await engine.close();
     }

@@ -8,12 +8,12 @@ import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { Duly, type DulyOptions } from '../../../src/index.ts';
 import { ask, url } from './setup.ts';
 
-function makeDuly(options: DulyOptions): Duly {
+function createDuly(options: DulyOptions): Duly {
   return new Duly({ logger: false, ...options });
 }
 
 it('jobs and schedules run on an address', async () => {
-  const duly = makeDuly({ store: inSchema(url, freshSchema()) });
+  const duly = createDuly({ store: inSchema(url, freshSchema()) });
   const hello = duly.task({ name: 'hello', run: async ({ input }) => `Hello ${input}` });
   await duly.start();
   assert.equal(await (await hello.now('Ada')).result(), 'Hello Ada');
@@ -27,11 +27,11 @@ it('jobs and schedules run on an address', async () => {
 
 it('a job made by another Duly starts at once, by its notification', async () => {
   const store = inSchema(url, freshSchema());
-  const node = makeDuly({ store });
+  const node = createDuly({ store });
   const started = Promise.withResolvers<void>();
   node.task({ name: 'ping', run: async () => started.resolve() });
   await node.start({ roles: ['worker'] });
-  const maker = makeDuly({ store });
+  const maker = createDuly({ store });
   const ping = maker.task({ name: 'ping', run: async () => {} });
   await maker.open();
   await ping.now(null);
@@ -42,7 +42,7 @@ it('a job made by another Duly starts at once, by its notification', async () =>
 it('a pool of the program’s own carries everything and is left open', async () => {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   const schema = freshSchema();
-  const duly = makeDuly({ store: { pool, schema } });
+  const duly = createDuly({ store: { pool, schema } });
   const double = duly.task({ name: 'double', run: async ({ input }) => (input as number) * 2 });
   await duly.start();
   assert.equal(await (await double.now(21)).result(), 42);
@@ -57,7 +57,7 @@ it('a pool is listened to once, however many stores are opened behind it', async
   const schema = freshSchema();
   const counts = [];
   for (let i = 0; i < 2; i++) {
-    const duly = makeDuly({ store: { pool, schema } });
+    const duly = createDuly({ store: { pool, schema } });
     await duly.open();
     await duly.stop();
     counts.push([pool.listenerCount('error'), pool.listenerCount('connect')]);
@@ -70,11 +70,11 @@ it('behind a pooler in transaction mode, without a direct connection, everything
   const bouncer = await startPgBouncer(url);
   const schema = freshSchema();
   const store = inSchema(bouncer.url, schema);
-  const node = makeDuly({ store });
+  const node = createDuly({ store });
   const started = Promise.withResolvers<void>();
   node.task({ name: 'ping', run: async () => started.resolve() });
   await node.start({ roles: ['worker'] });
-  const maker = makeDuly({ store });
+  const maker = createDuly({ store });
   const job = await maker.task({ name: 'ping', run: async () => {} }).now(null);
   await started.promise;
   const [row] = await ask(
@@ -90,7 +90,7 @@ it('behind a pooler in transaction mode, without a direct connection, everything
 
 it('a handler that blocks the main loop for longer than its lease keeps its job', async () => {
   const schema = freshSchema();
-  const duly = makeDuly({ store: inSchema(url, schema), lease: '600ms', heartbeat: '100ms' });
+  const duly = createDuly({ store: inSchema(url, schema), lease: '600ms', heartbeat: '100ms' });
   const block = duly.task({
     name: 'block',
     run: async () => {
@@ -107,18 +107,18 @@ it('a handler that blocks the main loop for longer than its lease keeps its job'
 });
 
 it('what a call knows of the job it made is what the store keeps', async () => {
-  const duly = makeDuly({ store: inSchema(url, freshSchema()) });
+  const duly = createDuly({ store: inSchema(url, freshSchema()) });
   const task = duly.task({ name: 'a', run: async () => {} });
   const options = { tenant: 'acme', priority: 7, metadata: { a: 1 }, startDeadline: '1h' } as const;
   for (const job of [await task.now({ n: 1 }), await task.in('1h', 'x', options)]) {
-    assert.deepEqual(await job.made(), await job.get());
+    assert.deepEqual(await job.created(), await job.get());
   }
   await duly.stop();
 });
 
 it('a process that only makes jobs has no connection that listens', async () => {
   const schema = freshSchema();
-  const maker = makeDuly({ store: inSchema(url, schema) });
+  const maker = createDuly({ store: inSchema(url, schema) });
   await maker.task({ name: 'a', run: async () => {} }).now(null);
   const [row] = await ask(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'",
@@ -130,7 +130,7 @@ it('a process that only makes jobs has no connection that listens', async () => 
 
 it('a node whose outcomes cannot be recorded says so to the others, and takes work again afterwards', async () => {
   const schema = freshSchema();
-  const duly = makeDuly({ store: inSchema(url, schema), concurrency: 4 });
+  const duly = createDuly({ store: inSchema(url, schema), concurrency: 4 });
   const entered = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
   const work = duly.task({

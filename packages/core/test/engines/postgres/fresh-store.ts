@@ -119,11 +119,11 @@ async function remember(admin: pg.Pool, schema: NewSchema): Promise<void> {
 async function empty(admin: pg.Pool, { name, tables, rows }: NewSchema): Promise<boolean> {
   const found = await tablesOf(admin, name);
   if (!tables.every((table) => found.includes(table))) return false;
-  const made = found.filter((table) => !tables.includes(table));
+  const created = found.filter((table) => !tables.includes(table));
   const client = await admin.connect();
   try {
     await client.query('BEGIN');
-    for (const table of made) await client.query(`DROP TABLE IF EXISTS ${name}.${table} CASCADE`);
+    for (const table of created) await client.query(`DROP TABLE IF EXISTS ${name}.${table} CASCADE`);
     await client.query(tables.map((table) => `DELETE FROM ${name}.${table}`).join(';'));
     for (const [table, json] of rows) {
       await client.query(

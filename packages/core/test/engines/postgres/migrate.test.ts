@@ -30,10 +30,10 @@ it('opening an empty database makes the schema; opening it again changes nothing
   assert.ok(!first.info.place.includes(new URL(url).password));
   assert.deepEqual(await first.migrate({ dryRun: false }), { from: schemaVersion, steps: [] });
   await first.close();
-  const made = await tablesOf(schema);
-  assert.ok(made > 10);
+  const created = await tablesOf(schema);
+  assert.ok(created > 10);
   await (await open({ schema })).close();
-  assert.equal(await tablesOf(schema), made);
+  assert.equal(await tablesOf(schema), created);
 });
 
 it('a store that is opened without migrating is left as it is, and says what is missing', async () => {
@@ -161,18 +161,18 @@ it('a schema with somebody else’s tables is refused and not touched', async ()
 });
 
 it('a role that may not make tables uses a store that is made, and is told what to do about one that is not', async () => {
-  const [made, missing] = [freshSchema(), freshSchema()];
-  await (await open({ schema: made })).close();
-  const role = `user_${made}`;
+  const [created, missing] = [freshSchema(), freshSchema()];
+  await (await open({ schema: created })).close();
+  const role = `user_${created}`;
   await ask(`CREATE ROLE ${role} LOGIN PASSWORD 'few'`);
   await ask(
-    `GRANT USAGE ON SCHEMA ${made} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${made} TO ${role};
-     GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${made} TO ${role}`,
+    `GRANT USAGE ON SCHEMA ${created} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${created} TO ${role};
+     GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${created} TO ${role}`,
   );
   const address = new URL(url);
   address.username = role;
   address.password = 'few';
-  const engine = await openEngine(inSchema(address.href, made));
+  const engine = await openEngine(inSchema(address.href, created));
   await engine.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
   const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
   const settle = claimed.map((lease) => settlement(lease, 'COMPLETED'));

@@ -8,7 +8,7 @@ import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { JobSpec } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
-import { makePairs } from './pairs.ts';
+import { createPairs } from './pairs.ts';
 import { ask, untilWaiting, url } from './setup.ts';
 
 const atOnce = { due: { inMs: 0 } };
@@ -103,5 +103,5 @@ for (const isolation of ['REPEATABLE READ', 'SERIALIZABLE']) {
 }
 
 it('an id that is created twice at once is one job, however soon it ends', async () => {
-  assert.deepEqual(await makePairs({ pairCount: 2_000, processCount: 1 }), { doubled: 0, startedTwice: 0 });
+  assert.deepEqual(await createPairs({ pairCount: 2_000, processCount: 1 }), { doubled: 0, startedTwice: 0 });
 });

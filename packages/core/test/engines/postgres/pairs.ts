@@ -18,7 +18,7 @@ const atOnceCount = 2;
 const childPath = fileURLToPath(new URL('pairs-child.ts', import.meta.url));
 
 /** Plays the pairs on a store of its own. */
-export async function makePairs(options: { pairCount: number; processCount: 1 | 2 }): Promise<Pairs> {
+export async function createPairs(options: { pairCount: number; processCount: 1 | 2 }): Promise<Pairs> {
   const { pairCount, processCount } = options;
   const schema = freshSchema();
   const duly = new Duly({ store: inSchema(url, schema), logger: false });

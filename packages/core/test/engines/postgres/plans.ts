@@ -101,8 +101,8 @@ async function openCounted(schema: string): Promise<CountedSession> {
 async function callEverything(engine: Engine, type: string): Promise<void> {
   const now = t0;
   const spec = (fields: Parameters<typeof jobSpec>[0] = {}) => jobSpec({ type, ...fields });
-  const many = <Value>(make: (i: number) => Value, count = batch) =>
-    Array.from({ length: count }, (_, i) => make(i));
+  const many = <Value>(create: (i: number) => Value, count = batch) =>
+    Array.from({ length: count }, (_, i) => create(i));
   const tasks = [{ type, version: 1, limit: 10 * batch }];
   const claim = (fields: Parameters<typeof claimRequest>[0] = {}) =>
     claimRequest({ tasks, limit: batch, leaseMs: minute, ...fields });

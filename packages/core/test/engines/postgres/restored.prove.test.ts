@@ -10,7 +10,7 @@ import type { Engine } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { ask, url } from './setup.ts';
 
-async function make(engine: Engine): Promise<string> {
+async function create(engine: Engine): Promise<string> {
   const spec = jobSpec();
   await engine.enqueue({ groups: [{ jobs: [spec] }] });
   return spec.id;
@@ -27,7 +27,7 @@ it('the feed of a store that was restored on a server which has counted less goe
   const target = await startPostgres();
   t.after(() => target.stop());
   const before = await openEngine(inSchema(url, schema));
-  const [first, second] = [await make(before), await make(before)];
+  const [first, second] = [await create(before), await create(before)];
   const { ids, position } = await changesAfter(before, 0);
   assert.deepEqual(ids, [first, second]);
   // Every subtransaction that writes is counted. The source has counted further than the target will for a while.
@@ -36,10 +36,10 @@ it('the feed of a store that was restored on a server which has counted less goe
       BEGIN INSERT INTO ${schema}.counted VALUES (i); EXCEPTION WHEN OTHERS THEN RAISE; END;
     END LOOP; END $$;
     DROP TABLE ${schema}.counted`);
-  const third = await make(before);
+  const third = await create(before);
   assert.deepEqual((await changesAfter(before, position)).ids, [third]);
   // This one nobody has looked for when the dump is made.
-  const fourth = await make(before);
+  const fourth = await create(before);
   await before.close();
 
   const programs = postgresPrograms();
@@ -52,9 +52,9 @@ it('the feed of a store that was restored on a server which has counted less goe
 
   const after = await openEngine(inSchema(target.url, schema));
   t.after(() => after.close());
-  const fifth = await make(after);
+  const fifth = await create(after);
   assert.deepEqual((await changesAfter(after, 0)).ids, [first, second, third, fourth, fifth]);
-  const sixth = await make(after);
+  const sixth = await create(after);
   const all = await changesAfter(after, 0);
   assert.deepEqual(all.ids, [first, second, third, fourth, fifth, sixth]);
   // Nothing is new again when the target reaches the numbers of the source.
@@ -66,6 +66,6 @@ it('the feed of a store that was restored on a server which has counted less goe
     [],
     target.url,
   );
-  const seventh = await make(after);
+  const seventh = await create(after);
   assert.deepEqual((await changesAfter(after, all.position)).ids, [seventh]);
 });

@@ -40,14 +40,14 @@ it('a statement that statement_timeout ends is store_busy and names it; nothing 
     error.details.sqlState === '57014' &&
     error.message.includes('statement timeout');
   const spec = jobSpec({ due: { inMs: 0 } });
-  const make = () => engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const create = () => engine.enqueue({ groups: [{ jobs: [spec] }] });
   await stranger.query(`BEGIN; LOCK TABLE ${schema}.jobs IN ACCESS EXCLUSIVE MODE`);
-  await assert.rejects(make(), isEnded);
+  await assert.rejects(create(), isEnded);
   await assert.rejects(engine.get({ ids: [spec.id] }), isEnded);
   await assert.rejects(engine.exchange({ settle: [], claim: claimRequest() }), isEnded);
   await stranger.query('COMMIT');
   assert.deepEqual((await engine.get({ ids: [spec.id] })).jobs, [null]);
-  await make();
+  await create();
   const { claimed } = await engine.exchange({ settle: [], claim: claimRequest() });
   assert.deepEqual(
     claimed.map(({ id }) => id),

@@ -56,7 +56,7 @@ export function openDatabase(
 /** Opens a store as the engine does. */
 export function open(options: Partial<PostgresOptions> & { schema: string }) {
   return openPostgres({
-    ...{ connection: url, listenUrl: null, poolSize: 4, migrate: 'make' as const },
+    ...{ connection: url, listenUrl: null, poolSize: 4, migrate: 'create' as const },
     ...{ clock: systemClock, random: systemRandom },
     ...options,
   });

@@ -43,7 +43,7 @@ async function full(): Promise<object> {
   return { code, accepted: accepted.length, present, acceptedAfterwards, integrity };
 }
 
-async function make(): Promise<object> {
+async function create(): Promise<object> {
   await (await openStore(`sqlite:${path}`)).engine.close();
   return {};
 }
@@ -52,5 +52,5 @@ async function readOnly(): Promise<object> {
   return { code: await codeOf(() => openStore(`sqlite:${path}`)) };
 }
 
-const scenarios: Record<string, () => Promise<object>> = { full, make, 'read-only': readOnly };
+const scenarios: Record<string, () => Promise<object>> = { full, create, 'read-only': readOnly };
 process.stdout.write(`${JSON.stringify(await scenarios[scenario]?.())}\n`);

@@ -16,7 +16,7 @@ async function open(t: TestContext, path: string): Promise<Engine> {
   return engine;
 }
 
-async function makeJobs(engine: Engine, count: number): Promise<void> {
+async function createJobs(engine: Engine, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await engine.enqueue({ groups: [{ jobs: [jobSpec()] }] });
 }
 
@@ -33,12 +33,12 @@ const countJobs = (path: string): unknown => {
 test('commits write over room that is there already, and do not make the WAL longer one by one', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   const engine = await open(t, path);
-  await makeJobs(engine, 4);
+  await createJobs(engine, 4);
   const few = walBytes(path);
   assert.ok(few < 500_000, 'A call or two leave the WAL as short as SQLite makes it.');
   const lengths = new Set<number>();
   for (let n = 0; n < 50; n++) {
-    await makeJobs(engine, 1);
+    await createJobs(engine, 1);
     lengths.add(walBytes(path));
   }
   assert.ok(walBytes(path) > few + 1_000_000);
@@ -50,12 +50,12 @@ test('the room ends where a checkpoint comes first', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   const engine = await open(t, path);
   const jobs = (count: number) => Array.from({ length: count }, () => jobSpec());
-  await makeJobs(engine, 20);
+  await createJobs(engine, 20);
   // Far more than a WAL holds, with a checkpoint in between.
   for (let n = 0; n < 40; n++) await engine.enqueue({ groups: [{ jobs: jobs(1_000) }] });
   const bytes = walBytes(path);
   assert.ok(bytes < 24 * 1024 * 1024, `${bytes} bytes`);
-  await makeJobs(engine, 40);
+  await createJobs(engine, 40);
   assert.equal(walBytes(path), bytes);
 });
 
@@ -63,13 +63,13 @@ test('a WAL with room at its end opens again with everything in it, after a cras
   const folder = testFolder(t);
   const path = join(folder, 'duly.db');
   const engine = await open(t, path);
-  await makeJobs(engine, 60);
+  await createJobs(engine, 60);
   // What a machine that stops just now leaves behind.
   const left = join(folder, 'left.db');
   cpSync(path, left);
   cpSync(`${path}-wal`, `${left}-wal`);
   const again = await open(t, left);
-  await makeJobs(again, 60);
+  await createJobs(again, 60);
   await again.close();
   assert.deepEqual(countJobs(left), [120, 'ok']);
 });
@@ -83,7 +83,7 @@ test('two connections that make room by turns spoil nothing of each other', asyn
   symlinkSync(path, link);
   const second = await open(t, link);
   for (let n = 0; n < 10; n++) {
-    await Promise.all([makeJobs(first, 25), makeJobs(second, 25)]);
+    await Promise.all([createJobs(first, 25), createJobs(second, 25)]);
   }
   await first.close();
   await second.close();

@@ -39,8 +39,8 @@ test('a rate counts from its start and never drifts', () => {
 });
 
 test('a rate without a start counts from when its schedule was made, or from the epoch', () => {
-  const made = resolveRule({ rate: '10m' }, { anchorAt: at('2027-01-01T00:07:00Z') });
-  assert.deepEqual(slots(made, '2027-01-01T00:07:00Z', 1), ['2027-01-01T00:17:00Z']);
+  const created = resolveRule({ rate: '10m' }, { anchorAt: at('2027-01-01T00:07:00Z') });
+  assert.deepEqual(slots(created, '2027-01-01T00:07:00Z', 1), ['2027-01-01T00:17:00Z']);
   const epoch = resolveRule({ rate: '7h', anchor: 'epoch', startAt: '2027-01-01T00:03:00Z' });
   assert.equal((epoch.next(0) as number) % (7 * 3_600_000), 0);
   assert.ok((epoch.next(0) as number) >= at('2027-01-01T00:03:00Z'));

@@ -163,13 +163,13 @@ export class PlanModel {
   trigger(told: Told, allow: boolean, hasOwnInput = false): ModelStep {
     this.begin(told);
     this.hearOutcome();
-    let way = allow ? { do: 'make' as const, gates: [], cancel: [] } : this.byOverlap();
+    let way = allow ? { do: 'create' as const, gates: [], cancel: [] } : this.byOverlap();
     // What was given another input stands by itself.
-    if (way.do === 'merge' && hasOwnInput) way = { do: 'make', gates: this.everyOther(), cancel: [] };
-    if (way.do === 'make') {
+    if (way.do === 'merge' && hasOwnInput) way = { do: 'create', gates: this.everyOther(), cancel: [] };
+    if (way.do === 'create') {
       const { now } = told;
       const isDelay = this.rule.kind === 'delay';
-      this.make({
+      this.createRun({
         slotAt: null,
         dueAt: now,
         origin: 'trigger',
@@ -214,11 +214,11 @@ export class PlanModel {
     );
     if (ask.newestFirst) slots.reverse();
     const behind = ask.allow ? [] : this.everyOther();
-    const made: string[] = [];
+    const created: string[] = [];
     for (const slotAt of slots) {
-      const ahead = made[made.length - ask.places];
-      made.push(
-        this.make({
+      const ahead = created[created.length - ask.places];
+      created.push(
+        this.createRun({
           slotAt,
           dueAt: told.now,
           origin: 'backfill',
@@ -448,7 +448,7 @@ export class PlanModel {
     if (cause !== null) this.budget -= 1;
     const isDelay = this.rule.kind === 'delay';
     const nextAt = isDelay ? null : this.openAfter(slotAt);
-    const runId = this.make({
+    const runId = this.createRun({
       slotAt,
       dueAt,
       origin: 'schedule',
@@ -584,13 +584,13 @@ export class PlanModel {
   // --------------------------------------------------------------------------------------------- overlap
 
   byOverlap():
-    | { do: 'make'; gates: string[]; cancel: ModelStep['cancel'] }
+    | { do: 'create'; gates: string[]; cancel: ModelStep['cancel'] }
     | { do: 'skip'; reason: string }
     | { do: 'merge'; into: string }
     | { do: 'come back' } {
     const { overlap, bufferLimit } = this.policies;
     const others = this.seen;
-    if (this.seenCount === 0 || overlap === 'allow') return { do: 'make', gates: [], cancel: [] };
+    if (this.seenCount === 0 || overlap === 'allow') return { do: 'create', gates: [], cancel: [] };
     if (overlap === 'skip') return { do: 'skip', reason: 'overlap' };
     if (overlap === 'bufferOne') {
       const waiting = others
@@ -607,23 +607,23 @@ export class PlanModel {
           return { do: 'merge', into: newest };
         }
       }
-      return { do: 'make', gates: this.everyOther(), cancel: [] };
+      return { do: 'create', gates: this.everyOther(), cancel: [] };
     }
     if (overlap === 'bufferAll') {
       const waitingCount = this.seenCount - 1;
       return waitingCount < bufferLimit
-        ? { do: 'make', gates: this.everyOther(), cancel: [] }
+        ? { do: 'create', gates: this.everyOther(), cancel: [] }
         : { do: 'skip', reason: 'buffer full' };
     }
     if (others.some(({ fresh }) => fresh)) return { do: 'come back' };
     const backfilled = others.filter(({ origin }) => origin === 'backfill').map(({ id }) => id);
     const live = others.filter(({ id }) => !backfilled.includes(id));
     if (overlap === 'terminateOther') {
-      return { do: 'make', gates: [], cancel: live.map(({ id }) => ({ id, mode: 'terminate' })) };
+      return { do: 'create', gates: [], cancel: live.map(({ id }) => ({ id, mode: 'terminate' })) };
     }
     const unasked = live.filter(({ cancelRequestedAt }) => cancelRequestedAt === null);
     const gates = this.everyOther().filter((id) => !backfilled.includes(id));
-    return { do: 'make', gates, cancel: unasked.map(({ id }) => ({ id, mode: 'ask' })) };
+    return { do: 'create', gates, cancel: unasked.map(({ id }) => ({ id, mode: 'ask' })) };
   }
 
   /** Those the store told of, and the newest one. */
@@ -641,7 +641,7 @@ export class PlanModel {
     return gates;
   }
 
-  make(
+  createRun(
     run: Omit<ModelRun, 'id' | 'covers'> & {
       cancel: ModelStep['cancel'];
       covered: number[];

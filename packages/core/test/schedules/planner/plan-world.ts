@@ -135,7 +135,7 @@ class World {
     this.#id = `sch_${seed}`;
     this.#now = this.#one(beginnings) + this.#below(5 * hour);
     this.#choice = this.#one(rules);
-    this.#spec = this.#makeSpec(this.#choice, null);
+    this.#spec = this.#createSpec(this.#choice, null);
     this.#rule = planRuleOf(this.#spec, this.#now);
     this.#state = undefined as never;
     this.#model = new PlanModel(this.#id, this.#rule, this.#spec.policies, this.#now);
@@ -145,7 +145,7 @@ class World {
     const { rule, written } = this.#spec;
     this.#tell(`made ${JSON.stringify({ ...rule, ...written })}`);
     const { now, newJobId, limits } = this.#input();
-    const made = planCreate({
+    const created = planCreate({
       id: this.#id,
       generation: 1,
       spec: this.#spec,
@@ -155,7 +155,7 @@ class World {
       limits,
       newJobId,
     });
-    this.#accept(made, this.#model.create(now));
+    this.#accept(created, this.#model.create(now));
     const stepCount = 3 + this.#below(8);
     for (let i = 0; i < stepCount; i++) {
       this.#letTimePass();
@@ -179,7 +179,7 @@ class World {
     return this.#random.next() < share;
   }
 
-  #makeSpec(choice: RuleChoice, before: ScheduleSpec | null): ScheduleSpec {
+  #createSpec(choice: RuleChoice, before: ScheduleSpec | null): ScheduleSpec {
     const isDelay = choice.rule.delay !== undefined;
     const rule: RuleInput =
       before === null ? { ...choice.rule, timezone: this.#one(zones) } : { ...choice.rule };
@@ -187,7 +187,7 @@ class World {
       rule.timezone = this.#chance(0.8) ? (before.rule.timezone as string) : this.#one(zones);
     if (this.#chance(0.25)) rule.exclude = this.#one(choice.periodMs < minute ? fineExcludes : excludes);
     for (;;) {
-      const written = this.#makePolicies(choice.periodMs, isDelay);
+      const written = this.#createPolicies(choice.periodMs, isDelay);
       try {
         const kind = isDelay ? 'delay' : rule.cron === undefined ? 'rate' : 'cron';
         const policies = resolvePolicies(written, kind);
@@ -204,10 +204,10 @@ class World {
     }
   }
 
-  #makePolicies(periodMs: number, isDelay: boolean): SchedulePolicies {
+  #createPolicies(periodMs: number, isDelay: boolean): SchedulePolicies {
     const modes = ['skip', 'latest', 'all'] as const;
-    const maybe = <Value>(share: number, make: () => Value): Value | undefined =>
-      this.#chance(share) ? make() : undefined;
+    const maybe = <Value>(share: number, create: () => Value): Value | undefined =>
+      this.#chance(share) ? create() : undefined;
     const policies: SchedulePolicies = {
       missed: maybe(0.7, () => this.#one(modes)),
       onResume: maybe(0.5, () => this.#one(modes)),
@@ -335,8 +335,8 @@ class World {
       case 0: {
         const untilAt = this.#chance(0.5) ? this.#pauseEnd(input) : null;
         this.#tell(`pause until ${untilAt === null ? 'resume' : formatInstant(untilAt)}`);
-        const made = planPause(input, { note: 'n', untilAt, by: null });
-        this.#accept(made, model.pause(told, untilAt));
+        const created = planPause(input, { note: 'n', untilAt, by: null });
+        this.#accept(created, model.pause(told, untilAt));
         return true;
       }
       case 1:
@@ -402,16 +402,16 @@ class World {
       );
       return true;
     }
-    const made = planBackfill(input, request, { completed, unfinished });
+    const created = planBackfill(input, request, { completed, unfinished });
     const ask = { ...request, newestFirst: request.order === 'newest', places: request.concurrency };
-    this.#accept(made.plan, this.#model.backfill(told, ask, completed, unfinished));
+    this.#accept(created.plan, this.#model.backfill(told, ask, completed, unfinished));
     return true;
   }
 
   #edit(input: PlanInput, told: PlanInput): void {
     const choice = this.#chance(0.5) ? this.#choice : this.#one(rules);
     const before = this.#spec;
-    const spec = this.#makeSpec(choice, before);
+    const spec = this.#createSpec(choice, before);
     const isSameRule = hasSameRule(before, spec);
     this.#tell(
       `edit to ${JSON.stringify({ ...spec.rule, ...spec.written })}${isSameRule ? ' (same rule)' : ''}`,
@@ -435,44 +435,48 @@ class World {
 
   // ------------------------------------------------------------------------------------------- comparison
 
-  #accept(made: Plan, step: ModelStep, ruleChangedAt: number | null = null): void {
-    this.#show(made);
+  #accept(created: Plan, step: ModelStep, ruleChangedAt: number | null = null): void {
+    this.#show(created);
     const { rule } = this;
     if (this.#state !== undefined) {
       // What an edit left undecided stands before what the rule names.
       const before = withPendingSlot(rule, this.#state.undue);
-      checkRows(made.slots, before, this.#state.cursorAt);
-      assert.deepEqual(expand(made.slots, step, before), step.slots, 'decisions');
+      checkRows(created.slots, before, this.#state.cursorAt);
+      assert.deepEqual(expand(created.slots, step, before), step.slots, 'decisions');
     }
-    assert.deepEqual(made.runs.map(plainRun), step.runs, 'runs');
-    assert.deepEqual(made.cancel, step.cancel, 'cancel');
-    assert.deepEqual(new Map(made.tell.map(({ id, covers }) => [id, covers])), step.told, 'tell');
-    assert.equal(made.more, step.more, 'more');
-    assert.equal(made.waitsFor, step.waitsFor, 'waitsFor');
-    assert.equal(shownAt(made.dueAt), shownAt(step.dueAt), 'dueAt');
-    assert.equal(made.state.pause !== null, step.paused, 'paused');
-    assert.equal(made.state.flaggedAt !== null, step.flagged, 'flagged');
-    for (const { id } of made.tell) {
+    assert.deepEqual(created.runs.map(plainRun), step.runs, 'runs');
+    assert.deepEqual(created.cancel, step.cancel, 'cancel');
+    assert.deepEqual(new Map(created.tell.map(({ id, covers }) => [id, covers])), step.told, 'tell');
+    assert.equal(created.more, step.more, 'more');
+    assert.equal(created.waitsFor, step.waitsFor, 'waitsFor');
+    assert.equal(shownAt(created.dueAt), shownAt(step.dueAt), 'dueAt');
+    assert.equal(created.state.pause !== null, step.paused, 'paused');
+    assert.equal(created.state.flaggedAt !== null, step.flagged, 'flagged');
+    for (const { id } of created.tell) {
       const status = this.#jobs.find((one) => one.id === id)?.status ?? 'gone';
       assert.match(status, /^(BLOCKED|PENDING)$/, 'a slot is merged only into a run that has not started');
     }
-    for (const run of made.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.undue ?? null);
-    if (ruleChangedAt === null && made.slots.length > 0) {
-      const lastAt = made.slots.at(-1)?.toAt ?? 0;
+    for (const run of created.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.undue ?? null);
+    if (ruleChangedAt === null && created.slots.length > 0) {
+      const lastAt = created.slots.at(-1)?.toAt ?? 0;
       const editedAt = this.#state?.undue?.editedAt ?? 0;
       const wasLeft = this.#state?.undue?.slotAt === lastAt;
-      assert.equal(made.state.cursorAt, wasLeft ? editedAt : lastAt, 'the cursor is the last decided slot');
+      assert.equal(
+        created.state.cursorAt,
+        wasLeft ? editedAt : lastAt,
+        'the cursor is the last decided slot',
+      );
     }
-    this.#write(made);
+    this.#write(created);
   }
 
   get rule(): PlanRule {
     return this.#rule;
   }
 
-  #write(made: Plan): void {
-    this.#slotCount += made.slots.reduce((sum, { count }) => sum + (count ?? 0), 0);
-    for (const { id, mode } of made.cancel) {
+  #write(created: Plan): void {
+    this.#slotCount += created.slots.reduce((sum, { count }) => sum + (count ?? 0), 0);
+    for (const { id, mode } of created.cancel) {
       const job = this.#jobs.find((one) => one.id === id);
       if (job === undefined || isOver(job)) continue;
       if (mode === 'ask' && (job.status === 'RUNNING' || job.status === 'RETRYING')) {
@@ -482,7 +486,7 @@ class World {
         job.finishedAt = this.#now;
       }
     }
-    for (const run of made.runs) {
+    for (const run of created.runs) {
       this.#idCount += 1;
       const { id, slotAt, origin, gates, allow, dueAt } = run;
       const status = gates.length > 0 ? 'BLOCKED' : 'PENDING';
@@ -498,18 +502,18 @@ class World {
         finishedAt: null,
       });
     }
-    this.#state = parseState(serialiseState(made.state));
-    assert.deepEqual(this.#state, made.state, 'the state survives its stored form');
-    this.#waitsFor = made.waitsFor;
-    this.#dueAt = made.dueAt;
+    this.#state = parseState(serialiseState(created.state));
+    assert.deepEqual(this.#state, created.state, 'the state survives its stored form');
+    this.#waitsFor = created.waitsFor;
+    this.#dueAt = created.dueAt;
   }
 
   #tell(text: string): void {
     this.history.push(`${formatInstant(this.#now)}  ${text}`);
   }
 
-  #show(made: Plan): void {
-    for (const { fromAt, toAt, count, decision, reason, jobId } of made.slots) {
+  #show(created: Plan): void {
+    for (const { fromAt, toAt, count, decision, reason, jobId } of created.slots) {
       const range =
         fromAt === toAt
           ? formatInstant(fromAt)
@@ -518,7 +522,7 @@ class World {
         `    ${range}  ${decision}${reason === null ? '' : `: ${reason}`}${jobId === null ? '' : ` → ${jobId}`}`,
       );
     }
-    for (const { id, origin, gates } of made.runs) {
+    for (const { id, origin, gates } of created.runs) {
       if (origin !== 'schedule' || gates.length > 0)
         this.history.push(`    ${origin} ${id} behind [${gates.join(' ')}]`);
     }

@@ -105,34 +105,34 @@ function counted(rule: RuleInput): { planRule: CalendarRule; calls: () => number
 
 for (const missed of ['skip', 'latest', 'all'] as const) {
   test(`a month of missed seconds costs what two minutes cost, with missed: '${missed}'`, () => {
-    const callsFor = (awayMs: number): { calls: number; made: Plan } => {
+    const callsFor = (awayMs: number): { calls: number; created: Plan } => {
       const { planRule, calls } = counted({ cron: '* * * * * *' });
       const input = setup({ planRule, policies: { missed } });
       const before = calls();
-      const made = plan({ ...input, now: madeAt + awayMs });
-      return { calls: calls() - before, made };
+      const created = plan({ ...input, now: madeAt + awayMs });
+      return { calls: calls() - before, created };
     };
     const short = callsFor(3 * minute);
     const long = callsFor(31 * day);
     assert.ok(long.calls <= short.calls + 10, `${long.calls} calls for a month, ${short.calls} for minutes`);
     assert.ok(long.calls < 1_000, `${long.calls} calls`);
-    const decided = long.made.slots.reduce((sum, { count }) => sum + (count as number), 0);
+    const decided = long.created.slots.reduce((sum, { count }) => sum + (count as number), 0);
     assert.equal(decided, (31 * day) / second, 'every slot has its decision');
-    assert.ok(long.made.slots.length < 120);
+    assert.ok(long.created.slots.length < 120);
   });
 }
 
 test('a long gap with exclusions is one row that counts what was missed, and covers leave the excluded ones out too', () => {
   const input = setup({ rule: { rate: '1s', exclude: '* 12 * * *' }, policies: { missed: 'latest' } });
-  const made = plan({ ...input, now: madeAt + 10 * day + hour });
-  const [row, last] = made.slots;
+  const created = plan({ ...input, now: madeAt + 10 * day + hour });
+  const [row, last] = created.slots;
   assert.equal(last?.decision, 'fired');
   const all = ((last?.fromAt as number) - madeAt) / second - 1;
   assert.deepEqual(
     [row?.fromAt, row?.count, row?.decision, row?.reason],
     [madeAt + second, all - 10 * 3_600, 'missed', 'late, not the latest'],
   );
-  assert.equal(made.runs[0]?.details.covers?.count, all - 10 * 3_600);
+  assert.equal(created.runs[0]?.details.covers?.count, all - 10 * 3_600);
 });
 
 test('a short gap with exclusions tells them apart', () => {
@@ -140,9 +140,9 @@ test('a short gap with exclusions tells them apart', () => {
     rule: { cron: '* * * * *', exclude: '10-19 * * * *' },
     policies: { missed: 'skip' },
   });
-  const made = plan({ ...input, now: madeAt + 30 * minute + 30 * second });
+  const created = plan({ ...input, now: madeAt + 30 * minute + 30 * second });
   assert.deepEqual(
-    made.slots.map(({ count, decision }) => [count, decision]),
+    created.slots.map(({ count, decision }) => [count, decision]),
     [
       [9, 'missed'],
       [10, 'excluded'],
@@ -150,13 +150,13 @@ test('a short gap with exclusions tells them apart', () => {
       [1, 'fired'],
     ],
   );
-  assert.equal(made.runs[0]?.details.covers?.count, 19);
+  assert.equal(created.runs[0]?.details.covers?.count, 19);
 });
 
 test('a run carries what the handler is told', () => {
   const input = setup({ rule: { cron: '30 2 * * *', timezone: 'Asia/Kolkata' } });
-  const made = plan({ ...input, now: Date.parse('2027-01-17T21:00:30Z') });
-  assert.deepEqual(made.runs, [
+  const created = plan({ ...input, now: Date.parse('2027-01-17T21:00:30Z') });
+  assert.deepEqual(created.runs, [
     {
       id: 'job_1',
       slotAt: Date.parse('2027-01-16T21:00:00Z'),
@@ -188,8 +188,8 @@ test('a run carries what the handler is told', () => {
 
 test('deadlines count from the due instant', () => {
   const policies = { startDeadline: '10m', finishDeadline: '1h', jitter: '5m' };
-  const made = plan({ ...setup({ policies }), now: madeAt + hour + 5 * minute });
-  const run = made.runs[0] ?? assert.fail('nothing fired');
+  const created = plan({ ...setup({ policies }), now: madeAt + hour + 5 * minute });
+  const run = created.runs[0] ?? assert.fail('nothing fired');
   assert.equal(run.finishDeadlineAt, run.dueAt + hour);
   assert.equal(run.startDeadlineMs, 10 * minute);
 });
@@ -231,20 +231,24 @@ test('a node whose catch-up budget is spent creates what it may, continues after
   const slots: Plan['slots'] = [];
   for (let i = 0; i < 3; i++) {
     // Time goes on meanwhile, and the window and the limit still mean what they meant at first.
-    const made = plan({ ...input, now: now + i * second, limits: { leaseMs: 3 * second, catchUpBudget: 2 } });
-    assert.equal(made.runs.length, 2);
-    assert.equal(made.more, i < 2);
-    if (made.more) assert.equal(made.dueAt, now + (i + 1) * second);
-    slots.push(...made.slots);
-    input = { ...input, state: made.state };
+    const created = plan({
+      ...input,
+      now: now + i * second,
+      limits: { leaseMs: 3 * second, catchUpBudget: 2 },
+    });
+    assert.equal(created.runs.length, 2);
+    assert.equal(created.more, i < 2);
+    if (created.more) assert.equal(created.dueAt, now + (i + 1) * second);
+    slots.push(...created.slots);
+    input = { ...input, state: created.state };
   }
   assert.deepEqual(slots, whole.slots);
 });
 
 test('a live slot needs no catch-up budget', () => {
-  const made = plan({ ...setup(), now: madeAt + hour, limits: { leaseMs: 3 * second, catchUpBudget: 0 } });
-  assert.equal(made.runs.length, 1);
-  assert.equal(made.more, false);
+  const created = plan({ ...setup(), now: madeAt + hour, limits: { leaseMs: 3 * second, catchUpBudget: 0 } });
+  assert.equal(created.runs.length, 1);
+  assert.equal(created.more, false);
 });
 
 test('a run behind more than ten others waits for the oldest, the newest, and in line', () => {
@@ -303,20 +307,20 @@ test('a backfill keeps its places apart, and is refused when it is too large', (
     allow: true,
   };
   const runs = { completed: new Set([madeAt + hour]), unfinished: new Set([madeAt + 2 * hour]) };
-  const made = planBackfill(input, request, runs);
+  const created = planBackfill(input, request, runs);
   assert.deepEqual(
-    made.slots,
+    created.slots,
     [5, 4, 3, 0].map((i) => madeAt + i * hour),
   );
-  assert.deepEqual([made.completedCount, made.unfinishedCount], [1, 1]);
-  assert.deepEqual(made.plan.slots, [], 'decisions are not changed');
+  assert.deepEqual([created.completedCount, created.unfinishedCount], [1, 1]);
+  assert.deepEqual(created.plan.slots, [], 'decisions are not changed');
   assert.deepEqual(
-    made.plan.runs.map(({ gates }) => gates),
+    created.plan.runs.map(({ gates }) => gates),
     [[], [], ['job_1'], ['job_2']],
   );
-  assert.equal(new Set(made.plan.runs.map(({ line }) => line)).size, 2);
+  assert.equal(new Set(created.plan.runs.map(({ line }) => line)).size, 2);
   assert.ok(
-    made.plan.runs.every(({ allow, isCatchUp, origin }) => allow && isCatchUp && origin === 'backfill'),
+    created.plan.runs.every(({ allow, isCatchUp, origin }) => allow && isCatchUp && origin === 'backfill'),
   );
   assert.throws(
     () =>
@@ -331,10 +335,10 @@ test('a backfill keeps its places apart, and is refused when it is too large', (
 
 test('a trigger leaves cursor and due instant alone', () => {
   const input = setup();
-  const { plan: made, outcome } = planTrigger({ ...input, now: madeAt + minute }, { allow: false });
-  assert.equal(outcome.kind, 'made');
-  assert.deepEqual([made.state.cursorAt, made.dueAt], [madeAt, madeAt + hour]);
-  assert.equal(made.runs[0]?.fireId, 'sch_a/2/trigger/job_1');
+  const { plan: created, outcome } = planTrigger({ ...input, now: madeAt + minute }, { allow: false });
+  assert.equal(outcome.kind, 'created');
+  assert.deepEqual([created.state.cursorAt, created.dueAt], [madeAt, madeAt + hour]);
+  assert.equal(created.runs[0]?.fireId, 'sch_a/2/trigger/job_1');
 });
 
 test('a pause cannot end before it begins', () => {
@@ -403,10 +407,10 @@ test('the next run of a fixed delay is past what is skipped, excluded or held', 
 
 test('a schedule whose rule has no more slots is over and never due', () => {
   const input = setup({ rule: { cron: '0 0 1 1 * 2028' } });
-  const made = plan({ ...input, now: Date.parse('2028-01-01T00:00:00Z') });
-  assert.equal(made.runs.length, 1);
-  assert.deepEqual([made.state.ended, made.dueAt], ['rule', null]);
-  assert.deepEqual(made.events, [{ kind: 'ended', reason: 'rule' }]);
+  const created = plan({ ...input, now: Date.parse('2028-01-01T00:00:00Z') });
+  assert.equal(created.runs.length, 1);
+  assert.deepEqual([created.state.ended, created.dueAt], ['rule', null]);
+  assert.deepEqual(created.events, [{ kind: 'ended', reason: 'rule' }]);
 });
 
 test('spec and state survive their stored form, and one that is broken or too new is refused', () => {

@@ -53,8 +53,8 @@ export class ScheduleStory {
         what as string,
       ) ?? assert.fail(`nothing that can happen: ${what}`);
     switch (verb) {
-      case 'made':
-        this.#make();
+      case 'created':
+        this.#create();
         break;
       case 'looked at':
         this.#look();
@@ -121,7 +121,7 @@ export class ScheduleStory {
     return this.#jobs.length === 0 ? '–' : this.#jobs.join(' · ');
   }
 
-  #make(): void {
+  #create(): void {
     this.#rule = this.#ruleOf(this.#spec, this.#now);
     this.#state = createState(this.#now);
     this.#accept(planCreate(this.#input()));
@@ -210,7 +210,7 @@ export class ScheduleStory {
     for (const run of decided.runs) {
       const { id, slotAt, origin, gates, allow, dueAt, details } = run;
       const status = gates.length > 0 ? 'BLOCKED' : 'PENDING';
-      const made: Run = {
+      const created: Run = {
         id,
         slotAt,
         origin,
@@ -222,11 +222,11 @@ export class ScheduleStory {
         cancelRequestedAt: null,
         finishedAt: null,
       };
-      this.#runs.push(made);
+      this.#runs.push(created);
       const behind = gates.map((gate) => this.#runs.find((one) => one.id === gate)?.name ?? gate);
       this.#jobs.push(
         [
-          made.name,
+          created.name,
           ...(details.isCatchUp && origin === 'schedule' ? ['(catch-up)'] : []),
           ...(behind.length > 0 ? [`behind ${behind.join(' and ')}`] : []),
           ...(details.covers === null ? [] : [coversText('covers', details.covers)]),

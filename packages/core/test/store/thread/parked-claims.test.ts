@@ -59,7 +59,7 @@ async function setup(t: TestContext) {
       claims.end(claim, reply);
       return reply;
     },
-    async make(): Promise<string> {
+    async create(): Promise<string> {
       const spec = jobSpec();
       await engine.enqueue({ groups: [{ jobs: [spec] }], now: clock.now() });
       return spec.id;
@@ -79,24 +79,24 @@ async function setup(t: TestContext) {
 }
 
 test('the claim of an idle worker that found nothing is used when jobs are heard of, once', async (t) => {
-  const { exchange, make, notifyJobs, delivered, status } = await setup(t);
+  const { exchange, create, notifyJobs, delivered, status } = await setup(t);
   await exchange(idle());
-  const id = await make();
+  const id = await create();
   assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
     delivered.map(({ reply }) => reply.claimed.map((job) => job.id)),
     [[id]],
   );
   assert.equal(await status(id), 'RUNNING');
-  await make();
+  await create();
   assert.deepEqual(await notifyJobs(), [], 'the worker has not said yet what it can do besides');
 });
 
 test('a claim that is used in vain stands on', async (t) => {
-  const { exchange, make, notifyJobs, delivered } = await setup(t);
+  const { exchange, create, notifyJobs, delivered } = await setup(t);
   await exchange(idle());
   assert.deepEqual(await notifyJobs(), ['node_1']);
-  await make();
+  await create();
   assert.deepEqual(await notifyJobs(), ['node_1']);
   assert.deepEqual(
     delivered.map(({ reply }) => reply.claimed.length),
@@ -105,14 +105,14 @@ test('a claim that is used in vain stands on', async (t) => {
 });
 
 test('only a claim of a worker that does nothing and wants something stands', async (t) => {
-  const { exchange, make, notifyJobs } = await setup(t);
+  const { exchange, create, notifyJobs } = await setup(t);
   await exchange(idle({ idle: false }));
   assert.deepEqual(await notifyJobs(), []);
   await exchange(idle({ limit: 0 }));
   assert.deepEqual(await notifyJobs(), []);
   await exchange(idle({ node: 'node_2' }));
   assert.deepEqual(await notifyJobs(), [], 'nobody opened a place for it');
-  await make();
+  await create();
   await exchange(idle());
   assert.deepEqual(await notifyJobs(), [], 'it found something');
 });
@@ -142,9 +142,9 @@ test('of two claims on their way none stands before both are answered', async (t
 });
 
 test('jobs that the worker does not take in time go back unspent', async (t) => {
-  const { clock, engine, exchange, make, notifyJobs, delivered, notTaken, word, status } = await setup(t);
+  const { clock, engine, exchange, create, notifyJobs, delivered, notTaken, word, status } = await setup(t);
   await exchange(idle());
-  const id = await make();
+  const id = await create();
   await notifyJobs();
   await clock.advance(249);
   assert.equal(await status(id), 'RUNNING');
@@ -159,9 +159,9 @@ test('jobs that the worker does not take in time go back unspent', async (t) => 
 });
 
 test('jobs that the worker has taken do not go back', async (t) => {
-  const { clock, exchange, make, notifyJobs, delivered, notTaken, word, status } = await setup(t);
+  const { clock, exchange, create, notifyJobs, delivered, notTaken, word, status } = await setup(t);
   await exchange(idle());
-  const id = await make();
+  const id = await create();
   await notifyJobs();
   const { number } = delivered[0] as Delivery;
   assert.equal(Atomics.compareExchange(word, 0, number, noDelivery), number);
@@ -171,13 +171,13 @@ test('jobs that the worker has taken do not go back', async (t) => {
 });
 
 test('nothing stands while what was given before is not taken', async (t) => {
-  const { exchange, make, notifyJobs, delivered, word } = await setup(t);
+  const { exchange, create, notifyJobs, delivered, word } = await setup(t);
   await exchange(idle());
-  await make();
+  await create();
   await notifyJobs();
   // The worker asked again before it heard of what it was given.
   await exchange(idle());
-  await make();
+  await create();
   assert.deepEqual(await notifyJobs(), []);
   Atomics.store(word, 0, noDelivery);
   assert.equal(delivered.length, 1);
@@ -305,9 +305,9 @@ test('a worker whose main loop is blocked loses what it was given to others, uns
   const maker = await openStore(`sqlite:${file}`);
   t.after(() => maker.engine.close());
   const spec = dueNow();
-  const made = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const created = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
   blockUntilGivenBack(file, spec.id);
-  await made;
+  await created;
   assert.equal(await nextDelivery(), null, 'it is told that it came too late');
   const { jobs } = await store.engine.get({ ids: [spec.id] });
   assert.equal(jobs[0]?.status, 'PENDING');
@@ -355,14 +355,14 @@ test('no job is left running by a node that stops while it is made', async (t) =
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const maker = new Duly({ store: url, logger: false });
   t.after(() => maker.stop());
-  const made = maker.task({ name: 'work', run: () => {} });
+  const created = maker.task({ name: 'work', run: () => {} });
   for (let n = 0; n < 8; n++) {
     const node = new Duly({ store: url, logger: false });
     node.task({ name: 'work', run: () => {} });
     const isIdle = node.next('idle');
     await node.start();
     await isIdle;
-    const [job] = await Promise.all([made.now(), node.stop()]);
+    const [job] = await Promise.all([created.now(), node.stop()]);
     const { status } = (await maker.job(job.id).get()) ?? {};
     assert.ok(status === 'PENDING' || status === 'COMPLETED', `stop ${n}: the job is ${status}`);
     if (status === 'PENDING') await maker.job(job.id).cancel();
@@ -382,7 +382,7 @@ test('a job that falls due while the jobs of a parked claim run starts at its ti
     long: duly.task({ name: 'long', run: () => long.promise }),
     short: duly.task({ name: 'short', run: ({ lateness }) => lateness }),
   });
-  const made = define(maker);
+  const created = define(maker);
   define(node);
   const isIdle = node.next('idle');
   await node.start();
@@ -390,7 +390,7 @@ test('a job that falls due while the jobs of a parked claim run starts at its ti
   const started = node.next('job.started', ({ type }) => type === 'long');
   const ended = node.next('job.settled', ({ type }) => type === 'short');
   // Both in one transaction: what the claim is told about the next due time is all that the node hears of the second.
-  await Promise.all([made.long.now(), made.short.in(300)]);
+  await Promise.all([created.long.now(), created.short.in(300)]);
   await started;
   const { result } = await ended;
   // Without that it would sleep for 30 s, as long as notifications are proven.

@@ -8,17 +8,17 @@ import { type Status, StatusBadge } from '../../ui/status.tsx';
 /** The job in whose handler this one was made, this one, and those that it made: one below the other. */
 export function Flow({ job }: { job: Job }) {
   const children = useChildren(job.id);
-  const made = children.data?.data ?? [];
-  if (job.parent_id === null && made.length === 0) return null;
-  const ended = made.filter(({ completed_at }) => completed_at !== null).length;
+  const created = children.data?.data ?? [];
+  if (job.parent_id === null && created.length === 0) return null;
+  const ended = created.filter(({ completed_at }) => completed_at !== null).length;
   const self = job.parent_id === null ? 0 : 1;
   return (
     <Panel
       title="Flow"
       actions={
-        made.length > 0 && (
+        created.length > 0 && (
           <span className="tabular text-xs text-ink-soft">
-            {ended} of {made.length}
+            {ended} of {created.length}
             {children.data?.has_more === true && '+'} children ended
           </span>
         )
@@ -27,7 +27,7 @@ export function Flow({ job }: { job: Job }) {
       <ul className="py-1 text-sm">
         {job.parent_id !== null && <Parent id={job.parent_id} />}
         <Line job={job} depth={self} isSelf />
-        {[...made].reverse().map((child) => (
+        {[...created].reverse().map((child) => (
           <Line key={child.id} job={child} depth={self + 1} />
         ))}
         {children.data?.has_more === true && (

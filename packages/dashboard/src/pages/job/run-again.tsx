@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
 /** A new job like this one, with the same input or another. */
-export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => void }) {
+export function RunAgain({ job, onCreated }: { job: Job; onCreated: (id: string) => void }) {
   const again = useJobAction(job.id, 'run-again');
   const edited = useSend<Job>();
   const toasts = useToasts();
@@ -23,7 +23,7 @@ export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => vo
       {
         onSuccess: ({ id }) => {
           setText(null);
-          onMade(id);
+          onCreated(id);
         },
         onError: (error) => setProblem(error.message),
       },
@@ -34,7 +34,7 @@ export function RunAgain({ job, onMade }: { job: Job; onMade: (id: string) => vo
     <>
       <Button
         disabled={again.isPending}
-        onClick={() => again.mutate({}, { onSuccess: ({ id }) => onMade(id), onError: toasts.complain })}
+        onClick={() => again.mutate({}, { onSuccess: ({ id }) => onCreated(id), onError: toasts.complain })}
       >
         Run again
       </Button>

@@ -51,7 +51,7 @@ export function JobTable({
         <span>Task</span>
         <span className="max-md:hidden">Input</span>
         <span className="text-right max-md:hidden">Took · usually</span>
-        <span className="text-right">Made</span>
+        <span className="text-right">Created</span>
       </div>
       <div ref={list}>
         <ol aria-label="Jobs" className="relative" style={{ height: virtual.getTotalSize() }}>

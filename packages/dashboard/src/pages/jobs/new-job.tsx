@@ -39,7 +39,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
   const fields = useMemo(() => schemaFields(schema), [schema]);
   const isForm = fields !== null && !isJson;
 
-  const make = () => {
+  const create = () => {
     const read = isForm ? inputOfFields(fields, texts) : readJsonText(input);
     if ('problem' in read) return setProblem({ name: '', ...read });
     const due =
@@ -72,9 +72,9 @@ export function NewJob({ onClose }: { onClose: () => void }) {
         <Button
           kind="primary"
           disabled={type === '' || send.isPending || (when === 'at' && at === '')}
-          onClick={make}
+          onClick={create}
         >
-          Make it
+          Create it
         </Button>
       }
     >

@@ -51,7 +51,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
       actions={
         plan === null ? (
           <Button kind="primary" disabled={from === '' || backfill.isPending} onClick={() => ask(true)}>
-            Show what it would make
+            Show what it would create
           </Button>
         ) : (
           <Button
@@ -59,7 +59,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
             disabled={plan.slots.length === 0 || backfill.isPending}
             onClick={() => ask(false)}
           >
-            Make {counted(plan.slots.length, 'run')}
+            Create {counted(plan.slots.length, 'run')}
           </Button>
         )
       }

@@ -29,7 +29,7 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
   const [input, setInput] = useState('null');
   const [problem, setProblem] = useState<string | null>(null);
 
-  const make = () => {
+  const create = () => {
     const read = readJsonText(input);
     if ('problem' in read) return setProblem(read.problem);
     const body = { type, ...(name === '' ? {} : { name }), [kind]: rule, timezone, input: read.value };
@@ -52,8 +52,8 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       title="New schedule"
       actions={
-        <Button kind="primary" disabled={send.isPending || rule === '' || type === ''} onClick={make}>
-          Make it
+        <Button kind="primary" disabled={send.isPending || rule === '' || type === ''} onClick={create}>
+          Create it
         </Button>
       }
     >

@@ -89,18 +89,18 @@ function call(
   { now, claim, repeat }: EnqueueInput,
   { groups, plain }: { groups: WrittenSpec[][] | null; plain: WrittenSpec[] | null },
 ): Promise<Answer> {
-  const made = [
+  const created = [
     now ?? null,
     groups === null ? null : JSON.stringify(groups),
     plain === null ? null : JSON.stringify(plainColumns(plain)),
   ];
   if (work.where === 'user-transaction') {
-    return work.call<Answer>(statements.call.enqueueInTransaction, [...made, repeat === true]);
+    return work.call<Answer>(statements.call.enqueueInTransaction, [...created, repeat === true]);
   }
   // Who has a key may have to wait for somebody's open transaction.
   const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
   return work.call<Answer>(isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient, [
-    ...made,
+    ...created,
     claim === undefined ? null : JSON.stringify(claim),
     repeat === true,
   ]);

@@ -205,10 +205,10 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
   const others = groups.map((group, i) => ({ group, i })).filter(({ group }) => !isTogether.has(group));
   const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-  const made = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
+  const created = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
   const reply = await work.call<{
     groups: FireReply['groups'];
-    claimed: LeasedColumns | TakenAlike | TakenAsMade;
+    claimed: LeasedColumns | TakenAlike | TakenAsCreated;
   }>(statements.call.fire, [
     input.now ?? null,
     input.node,
@@ -216,21 +216,27 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
     JSON.stringify(others.map(({ group }) => ({ ...group, jobs: group.jobs.map(writtenSpec) }))),
     numberArray([...new Set(groups.map(({ fence }) => fence))]),
     claim === undefined ? null : JSON.stringify(claim),
-    made === null ? null : textArray(made.map(({ id }) => id)),
+    created === null ? null : textArray(created.map(({ id }) => id)),
   ]);
   const outcomes: FireReply['groups'] = groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
   const { now, claimed } = reply;
-  const taken = 'made' in claimed ? takenAsMade(work, together, claimed, now) : toClaimedJobs(work, claimed);
+  const taken =
+    'made' in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed);
   return { now, groups: outcomes, claimed: taken };
 }
 
 /** Jobs that were made as RUNNING: all of those that were written together, which this process knows. */
-interface TakenAsMade {
+interface TakenAsCreated {
   made: [id: string[], fence: number[]];
 }
 
-function takenAsMade(work: Work, together: SoleDecision[], { made }: TakenAsMade, now: number): ClaimedJob[] {
+function takenAsCreated(
+  work: Work,
+  together: SoleDecision[],
+  { made }: TakenAsCreated,
+  now: number,
+): ClaimedJob[] {
   const [ids, fences] = made;
   const jobs = new Map(together.map(({ job }) => [job.id, job]));
   const [first] = together;

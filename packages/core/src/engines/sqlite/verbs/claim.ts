@@ -145,7 +145,7 @@ export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, r
       return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
     }
   }
-  const { isAllPromoted, isAllExpired } = makeDueReady(work, claim, peeked);
+  const { isAllPromoted, isAllExpired } = createDueReady(work, claim, peeked);
   const pauses = peeked.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
   const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
@@ -184,7 +184,7 @@ export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, r
 }
 
 /** Ends what is overdue and promotes what is due, where there is any; tells whether that was all. */
-function makeDueReady(
+function createDueReady(
   work: Work,
   claim: ClaimRequest,
   { isOverdue, isDue }: ClaimPeek,

@@ -30,44 +30,44 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
   const specs = input.groups.flatMap(({ jobs }) => jobs);
   const atOnce = input.repeat === true ? null : takeAtOnce(work, input.claim, specs);
   if (atOnce !== null) {
-    const made = eachGroup(
+    const created = eachGroup(
       work,
       input.groups,
       ({ jobs }) => insertAllTaken(work, jobs, atOnce),
       ({ jobs }) => jobs.length === 1,
     );
-    return { groups: made, claimed: takenOf(atOnce) };
+    return { groups: created, claimed: takenOf(atOnce) };
   }
   const groups = eachGroup(
     work,
     input.groups,
-    (group) => group.jobs.map((spec) => makeJob(work, spec, input.repeat === true)),
+    (group) => group.jobs.map((spec) => createJob(work, spec, input.repeat === true)),
     // A lone plain insert cannot be half done.
     ({ jobs }) => jobs.length === 1 && isPlain(jobs[0] as JobSpec),
   );
-  return { groups, claimed: claimMade(work, input, specs.every(isPlain) ? specs : null) };
+  return { groups, claimed: claimCreated(work, input, specs.every(isPlain) ? specs : null) };
 }
 
 /**
  * Claims together with what was just made. If the caller took all of it, nobody else is woken for it. `made` null: more happened than
  * that jobs were made, and the others may have to know.
  */
-export function claimMade(
+export function claimCreated(
   work: Work,
   { claim, repeat = false }: Pick<EnqueueInput, 'claim' | 'repeat'>,
-  made: JobSpec[] | null,
+  created: JobSpec[] | null,
 ): ClaimedJob[] {
   if (claim === undefined) return [];
   const { claimed } = claimReady(work, claim, peek(work, claim.tasks), repeat);
-  if (made !== null && made.length <= claimed.length) {
+  if (created !== null && created.length <= claimed.length) {
     const taken = new Set(claimed.map(({ id }) => id));
-    if (made.every(({ id }) => taken.has(id))) work.notifications.delete('jobs');
+    if (created.every(({ id }) => taken.has(id))) work.notifications.delete('jobs');
   }
   return claimed;
 }
 
 /** Makes one job, or finds the one that keeps the same promise already. */
-export function makeJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
+export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   if (repeat) {
     const known = findBrief(work, spec.id) ?? findDeleted(work, spec.id);
     if (known !== undefined) return { ...known, deduped: false };
@@ -76,7 +76,7 @@ export function makeJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedIte
     const child = work.get<{ job_id: string }>(statements.job.child, spec.parent.id, spec.parent.key);
     if (child !== undefined) return childItem(work, spec, child.job_id);
   }
-  if (spec.dedupe !== null) return makeDeduped(work, spec, repeat);
+  if (spec.dedupe !== null) return createDeduped(work, spec, repeat);
   return insertJob(work, spec, []);
 }
 
@@ -94,7 +94,7 @@ function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | unde
   return row && { id, status: row.status, dueAt: row.due_at };
 }
 
-function makeDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
+function createDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   const dedupe = spec.dedupe as NonNullable<JobSpec['dedupe']>;
   // The job that took this call over may have started meanwhile, or be over.
   const tookOver = repeat

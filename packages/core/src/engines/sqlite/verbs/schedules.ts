@@ -29,7 +29,7 @@ import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { claimMade, makeJob } from './enqueue.ts';
+import { claimCreated, createJob } from './enqueue.ts';
 import { isPlain } from './job-spec.ts';
 import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
@@ -127,7 +127,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     work.run(statements.schedule.putSpec, (before as ScheduleRow).seq, change.spec);
   }
   endOthers(work, change.cancel ?? [], actor);
-  for (const job of change.jobs) makeJob(work, job, false);
+  for (const job of change.jobs) createJob(work, job, false);
   for (const slot of change.slots) addSlot(work, change.id, generation, slot);
   tell(work, change.tell ?? []);
   const after = work.get<ScheduleRow>(statements.schedule.read, change.id) as ScheduleRow;
@@ -292,11 +292,11 @@ export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
   const specs = input.groups.flatMap(({ jobs }) => jobs);
   const isEnding = input.groups.some(({ cancel }) => cancel.length > 0);
   const atOnce = isEnding ? null : takeAtOnce(work, input.claim, specs);
-  const make = (spec: JobSpec): unknown =>
-    atOnce === null ? makeJob(work, spec, false) : insertTaken(work, spec, atOnce);
-  const groups = input.groups.map((group) => fireGroup(work, group, input.node, make));
+  const create = (spec: JobSpec): unknown =>
+    atOnce === null ? createJob(work, spec, false) : insertTaken(work, spec, atOnce);
+  const groups = input.groups.map((group) => fireGroup(work, group, input.node, create));
   if (atOnce !== null) return { groups, claimed: takenOf(atOnce) };
-  return { groups, claimed: claimMade(work, input, !isEnding && specs.every(isPlain) ? specs : null) };
+  return { groups, claimed: claimCreated(work, input, !isEnding && specs.every(isPlain) ? specs : null) };
 }
 
 /** Compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call. */
@@ -304,7 +304,7 @@ function fireGroup(
   work: Work,
   group: FireGroup,
   node: string,
-  make: (spec: JobSpec) => unknown,
+  create: (spec: JobSpec) => unknown,
 ): FireReply['groups'][number] {
   const { scheduleId, waitsFor, jobs } = group;
   if (!allWait(work, group.tell ?? [])) {
@@ -323,7 +323,7 @@ function fireGroup(
   const dueAt = isWaitOver ? work.now : group.dueAt;
   work.run(statements.schedule.fire, group.state, dueAt, waitsFor, work.now, seq);
   endOthers(work, group.cancel, node);
-  for (const job of jobs) make(job);
+  for (const job of jobs) create(job);
   for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
   tell(work, group.tell ?? []);
   // As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when

@@ -13,7 +13,7 @@ import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { makeJob, moveDue } from './enqueue.ts';
+import { createJob, moveDue } from './enqueue.ts';
 import { dueAtOf } from './job-spec.ts';
 
 interface ValueRow {
@@ -40,7 +40,7 @@ function put(work: Work, actor: string, change: ValueChange): PutExpiringItem {
     const expiresAt = dueAtOf(work, change.due);
     const isRepeat = row?.cleanup_id != null && row.cleanup_id === change.cleanup?.id;
     if (isThere && !isRepeat) dropCleanup(work, actor, row.cleanup_id, 'replaced');
-    if (change.cleanup !== null) makeJob(work, { ...change.cleanup, due: { at: expiresAt } }, isRepeat);
+    if (change.cleanup !== null) createJob(work, { ...change.cleanup, due: { at: expiresAt } }, isRepeat);
     work.run(statements.value.put, name, key, change.value, expiresAt, change.cleanup?.id ?? null);
     return { result: 'changed', expiresAt };
   }
