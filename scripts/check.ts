@@ -3,6 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { findStaleAlertKinds } from './alert-kinds.ts';
 import { findClockProblems } from './check-clock.ts';
 import { findErrorProblems, readErrorDocument, registeredCodes } from './check-errors.ts';
 import { findImportProblems } from './check-imports.ts';
@@ -25,6 +26,7 @@ const results = [
   reportProblems('job fields', findStaleJobLists()),
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
   reportProblems('http', findStaleHttp()),
+  reportProblems('alert kinds', findStaleAlertKinds()),
   reportProblems('imports', findImportProblems(sources)),
   reportProblems('clock', findClockProblems(sources)),
   reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),

@@ -7,68 +7,22 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextInput } from '../../ui/field.tsx';
 import { namesOf, namesText } from '../../ui/names-text.ts';
 import { useToasts } from '../../ui/toast.tsx';
-
-type ThresholdName = 'after' | 'above' | 'window' | 'min_count' | 'count';
-
-interface Threshold {
-  name: ThresholdName;
-  title: string;
-  /** What a rule of this kind has from the first start. */
-  usual: string;
-  isDuration?: true;
-}
-
-/** What can be looked at, and what each takes. */
-const kinds: Readonly<Record<string, { title: string; thresholds: readonly Threshold[] }>> = {
-  stuck: {
-    title: 'A job runs for too long',
-    thresholds: [{ name: 'after', title: 'Longer than', usual: '30 min', isDuration: true }],
-  },
-  failure_rate: {
-    title: 'Too many jobs of a task fail',
-    thresholds: [
-      { name: 'above', title: 'More than, per cent', usual: '5' },
-      { name: 'window', title: 'Within', usual: '1 h', isDuration: true },
-      { name: 'min_count', title: 'Of at least', usual: '20' },
-    ],
-  },
-  failures_in_row: {
-    title: 'Jobs of a task, or runs of a schedule, fail in a row',
-    thresholds: [{ name: 'count', title: 'So many', usual: '5' }],
-  },
-  schedule_deadline: { title: 'A schedule has not succeeded by its deadline', thresholds: [] },
-  waiting: {
-    title: 'Jobs wait for too long',
-    thresholds: [{ name: 'after', title: 'Longer than', usual: '10 min', isDuration: true }],
-  },
-  no_worker: {
-    title: 'No worker handles a task',
-    thresholds: [{ name: 'after', title: 'For longer than', usual: '1 min', isDuration: true }],
-  },
-  dead_letters: {
-    title: 'Dead letters wait',
-    thresholds: [{ name: 'above', title: 'More than', usual: '0' }],
-  },
-};
+import { alertKinds, type Threshold, thresholdsOf, thresholdText } from './kinds.ts';
 
 /** A new rule, or the thresholds of one that is there. */
 export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose: () => void }) {
   const send = useSend(rule === null ? 'POST' : 'PATCH');
   const channels = useAlertChannels().data?.data ?? [];
   const toasts = useToasts();
-  const [kind, setKind] = useState(rule?.kind ?? 'stuck');
+  const [kind, setKind] = useState(rule?.kind ?? alertKinds[0].kind);
   const [name, setName] = useState('');
-  const [texts, setTexts] = useState<Partial<Record<ThresholdName, string>>>({});
+  const [texts, setTexts] = useState<Partial<Record<Threshold['name'], string>>>({});
   const [hold, setHold] = useState(exactDuration(rule?.for ?? 0));
   const [types, setTypes] = useState(namesText(rule?.types));
   const [told, setTold] = useState<readonly string[] | null>(rule?.channels ?? null);
-  const thresholds = kinds[kind]?.thresholds ?? [];
-  const textOf = ({ name: field, usual, isDuration }: Threshold): string => {
-    const value = rule?.[field];
-    if (texts[field] !== undefined) return texts[field];
-    if (value === undefined) return usual;
-    return isDuration ? exactDuration(value) : String(value);
-  };
+  const thresholds = thresholdsOf(kind);
+  const textOf = (one: Threshold): string =>
+    texts[one.name] ?? thresholdText(one, rule?.[one.name] ?? one.default);
   const isWhole = thresholds.every((one) => textOf(one).trim() !== '') && hold.trim() !== '';
   const body = {
     ...(rule === null ? { kind, ...(name.trim() === '' ? {} : { id: name.trim() }) } : {}),
@@ -107,7 +61,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
           <>
             <Field name="When">
               <Select value={kind} onChange={(event) => setKind(event.target.value as typeof kind)}>
-                {Object.entries(kinds).map(([value, { title }]) => (
+                {alertKinds.map(({ kind: value, title }) => (
                   <option key={value} value={value}>
                     {title}
                   </option>
@@ -122,7 +76,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
         {thresholds.map((one) => (
           <Field
             key={one.name}
-            name={one.title}
+            name={one.label}
             hint={one.isDuration ? 'A duration, such as 90 s, 15 min or 1 h 30 min.' : undefined}
           >
             <TextInput

@@ -8,6 +8,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { NothingYet } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 import { useToasts } from '../../ui/toast.tsx';
+import { sentenceOf } from './kinds.ts';
 import { RuleDialog } from './rule-dialog.tsx';
 
 /** What is looked at, and from where on a person is told. */
@@ -30,28 +31,6 @@ export function Rules({ rules }: { rules: readonly AlertRule[] }) {
       )}
     </Panel>
   );
-}
-
-function sentenceOf(rule: AlertRule): string {
-  const after = exactDuration(rule.after ?? 0);
-  switch (rule.kind) {
-    case 'stuck':
-      return `a job runs for longer than ${after}`;
-    case 'failure_rate':
-      return `more than ${rule.above} % fail within ${exactDuration(rule.window ?? 0)}, of at least ${rule.min_count}`;
-    case 'failures_in_row':
-      return `${rule.count} jobs of a task, or runs of a schedule, fail in a row`;
-    case 'schedule_deadline':
-      return 'a schedule has not succeeded by its deadline';
-    case 'waiting':
-      return `the oldest job waits for longer than ${after}`;
-    case 'no_worker':
-      return `no worker handles a task for ${after}`;
-    case 'dead_letters':
-      return `more than ${rule.above} dead letters wait`;
-    default:
-      return rule.kind;
-  }
 }
 
 function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
