@@ -16,7 +16,7 @@ import type { Delivery } from './parked-claims.ts';
 
 /** What the main thread posts to the store's thread. */
 export type ToThread =
-  | { kind: 'call'; id: number; verb: EngineVerb; input: unknown }
+  | { kind: 'call'; id: number; verb: EngineVerb; input: object }
   /** A call is being made ready. */
   | { kind: 'soon' }
   | { kind: 'probe'; id: number }

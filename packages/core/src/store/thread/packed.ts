@@ -7,6 +7,7 @@ import type {
   ClaimedJob,
   ClaimedSchedule,
   ClaimSchedulesReply,
+  Engine,
   EngineVerb,
   EnqueuedItem,
   EnqueueInput,
@@ -103,27 +104,50 @@ function unpackGroups<Item extends object>({ sizes, items }: PackedGroups): Item
   });
 }
 
-/** What a verb is asked, as it travels. */
-export function packInput(verb: EngineVerb, input: unknown): unknown {
-  if (verb === 'exchange') {
-    const { settle, ...rest } = input as ExchangeInput;
-    return { ...rest, settle: packList(settle) };
-  }
-  if (verb === 'enqueue') {
-    const { groups, ...rest } = input as EnqueueInput;
-    return { ...rest, groups: packGroups(groups.map(({ jobs }) => jobs)) };
-  }
-  if (verb === 'fire') {
-    const { groups, ...rest } = input as FireInput;
-    const packed: PackedFire = {
-      groups: packList(groups.map(({ jobs: _jobs, slots: _slots, ...group }) => group)),
-      jobs: packGroups(groups.map(({ jobs }) => jobs)),
-      slots: packGroups(groups.map(({ slots }) => slots)),
-    };
-    return { ...rest, packed };
-  }
-  return input;
+/** How the input or the reply of a verb travels. */
+interface Packing<Value extends object> {
+  pack(value: Value): object;
+  unpack(packed: object): Value;
 }
+
+/** Inputs with long lists. The others travel as they are. */
+const inputs: { [Verb in EngineVerb]?: Packing<Parameters<Engine[Verb]>[0]> } = {
+  exchange: {
+    pack: ({ settle, ...rest }) => ({ ...rest, settle: packList(settle) }),
+    unpack(packed) {
+      const { settle, ...rest } = packed as Omit<ExchangeInput, 'settle'> & { settle: Packed };
+      return { ...rest, settle: unpackList<Settlement>(settle) };
+    },
+  },
+  enqueue: {
+    pack: ({ groups, ...rest }) => ({ ...rest, groups: packGroups(groups.map(({ jobs }) => jobs)) }),
+    unpack(packed) {
+      const { groups, ...rest } = packed as Omit<EnqueueInput, 'groups'> & { groups: PackedGroups };
+      return { ...rest, groups: unpackGroups<JobSpec>(groups).map((jobs) => ({ jobs })) };
+    },
+  },
+  fire: {
+    pack({ groups, ...rest }) {
+      const packed: PackedFire = {
+        groups: packList(groups.map(({ jobs: _jobs, slots: _slots, ...group }) => group)),
+        jobs: packGroups(groups.map(({ jobs }) => jobs)),
+        slots: packGroups(groups.map(({ slots }) => slots)),
+      };
+      return { ...rest, packed };
+    },
+    unpack(travelled) {
+      const { packed, ...rest } = travelled as Omit<FireInput, 'groups'> & { packed: PackedFire };
+      const jobs = unpackGroups<JobSpec>(packed.jobs).values();
+      const slots = unpackGroups<SlotRow>(packed.slots).values();
+      const groups = unpackList(packed.groups as Packed | readonly FireGroup[]).map((group) => ({
+        ...group,
+        slots: slots.next().value as SlotRow[],
+        jobs: jobs.next().value as JobSpec[],
+      }));
+      return { ...rest, groups };
+    },
+  },
+};
 
 interface PackedFire {
   groups: Packed | readonly object[];
@@ -131,81 +155,82 @@ interface PackedFire {
   slots: PackedGroups;
 }
 
-/** What `packInput` was given. */
-export function unpackInput(verb: EngineVerb, input: unknown): unknown {
-  if (verb === 'exchange') {
-    const { settle, ...rest } = input as { settle: Packed };
-    return { ...rest, settle: unpackList<Settlement>(settle) } as ExchangeInput;
-  }
-  if (verb === 'enqueue') {
-    const { groups, ...rest } = input as { groups: PackedGroups };
-    return { ...rest, groups: unpackGroups<JobSpec>(groups).map((jobs) => ({ jobs })) } as EnqueueInput;
-  }
-  if (verb === 'fire') {
-    const { packed, ...rest } = input as { packed: PackedFire };
-    const jobs = unpackGroups<JobSpec>(packed.jobs).values();
-    const slots = unpackGroups<SlotRow>(packed.slots).values();
-    const groups = unpackList(packed.groups as Packed | readonly FireGroup[]).map((group) => ({
-      ...group,
-      slots: slots.next().value as SlotRow[],
-      jobs: jobs.next().value as JobSpec[],
-    }));
-    return { ...rest, groups } as object as FireInput;
-  }
-  return input;
+/** Replies with long lists. The others travel as they are. */
+const replies: { [Verb in EngineVerb]?: Packing<Awaited<ReturnType<Engine[Verb]>>> } = {
+  exchange: {
+    pack({ settled, claimed, ...rest }) {
+      const lost: number[] = [];
+      for (const [place, one] of settled.entries()) if (one === 'lost') lost.push(place);
+      return { ...rest, settledCount: settled.length, lost, claimed: packList(claimed) };
+    },
+    unpack(packed) {
+      const { settledCount, lost, claimed, ...rest } = packed as PackedExchangeReply;
+      const settled = new Array<'done' | 'lost'>(settledCount).fill('done');
+      for (const place of lost) settled[place] = 'lost';
+      return { ...rest, settled, claimed: unpackList<ClaimedJob>(claimed) };
+    },
+  },
+  enqueue: {
+    pack({ groups, claimed, ...rest }) {
+      const items = packGroups(groups.map((group) => (group.ok ? group.items : [])));
+      const refused = groups.map((group, place) => ({ place, group })).filter(({ group }) => !group.ok);
+      return { ...rest, groups: items, refused, claimed: packList(claimed) };
+    },
+    unpack(packed) {
+      const { groups, refused, claimed, ...rest } = packed as PackedEnqueueReply;
+      const answered: GroupReply<EnqueuedItem>[] = unpackGroups<EnqueuedItem>(groups).map((items) => ({
+        ok: true,
+        items,
+      }));
+      for (const { place, group } of refused) answered[place] = group;
+      return { ...rest, groups: answered, claimed: unpackList<ClaimedJob>(claimed) };
+    },
+  },
+  fire: {
+    pack: (reply) => ({ ...reply, claimed: packList(reply.claimed) }),
+    unpack(packed) {
+      const reply = packed as Omit<FireReply, 'claimed'> & { claimed: Packed };
+      return { ...reply, claimed: unpackList<ClaimedJob>(reply.claimed) };
+    },
+  },
+  claimSchedules: {
+    pack: (reply) => ({ ...reply, schedules: packList(reply.schedules) }),
+    unpack(packed) {
+      const reply = packed as Omit<ClaimSchedulesReply, 'schedules'> & { schedules: Packed };
+      return { ...reply, schedules: unpackList<ClaimedSchedule>(reply.schedules) };
+    },
+  },
+};
+
+type PackedExchangeReply = Omit<ExchangeReply, 'settled' | 'claimed'> & {
+  settledCount: number;
+  /** Positions of the settlements that were refused. */
+  lost: number[];
+  claimed: Packed;
+};
+
+type PackedEnqueueReply = Omit<EnqueueReply, 'groups' | 'claimed'> & {
+  groups: PackedGroups;
+  refused: { place: number; group: GroupReply<EnqueuedItem> }[];
+  claimed: Packed;
+};
+
+/** The input of a verb, as it travels. */
+export function packInput(verb: EngineVerb, input: object): object {
+  return inputs[verb]?.pack(input as never) ?? input;
 }
 
-/** What a verb answers, as it travels. */
+/** The input that `packInput` was given. */
+export function unpackInput(verb: EngineVerb, packed: object): object {
+  return inputs[verb]?.unpack(packed) ?? packed;
+}
+
+/** The reply of a verb, as it travels. */
 export function packReply(verb: EngineVerb, reply: object): object {
-  if (verb === 'exchange') {
-    const { settled, claimed, ...rest } = reply as ExchangeReply;
-    const lost: number[] = [];
-    for (const [place, one] of settled.entries()) if (one === 'lost') lost.push(place);
-    return { ...rest, settledCount: settled.length, lost, claimed: packList(claimed) };
-  }
-  if (verb === 'enqueue') {
-    const { groups, claimed, ...rest } = reply as EnqueueReply;
-    const items = packGroups(groups.map((group) => (group.ok ? group.items : [])));
-    const refused = groups.map((group, place) => ({ place, group })).filter(({ group }) => !group.ok);
-    return { ...rest, groups: items, refused, claimed: packList(claimed) };
-  }
-  if (verb === 'fire') return { ...reply, claimed: packList((reply as FireReply).claimed) };
-  if (verb === 'claimSchedules') {
-    return { ...reply, schedules: packList((reply as ClaimSchedulesReply).schedules) };
-  }
-  return reply;
+  return replies[verb]?.pack(reply as never) ?? reply;
 }
 
-/** What `packReply` was given. */
-export function unpackReply(verb: EngineVerb, reply: object): object {
-  if (verb === 'exchange') {
-    const { settledCount, lost, claimed, ...rest } = reply as {
-      settledCount: number;
-      lost: number[];
-      claimed: Packed;
-    };
-    const settled = new Array<'done' | 'lost'>(settledCount).fill('done');
-    for (const place of lost) settled[place] = 'lost';
-    return { ...rest, settled, claimed: unpackList<ClaimedJob>(claimed) } as ExchangeReply;
-  }
-  if (verb === 'enqueue') {
-    const { groups, refused, claimed, ...rest } = reply as {
-      groups: PackedGroups;
-      refused: { place: number; group: GroupReply<EnqueuedItem> }[];
-      claimed: Packed;
-    };
-    const answered: GroupReply<EnqueuedItem>[] = unpackGroups<EnqueuedItem>(groups).map((items) => ({
-      ok: true,
-      items,
-    }));
-    for (const { place, group } of refused) answered[place] = group;
-    return { ...rest, groups: answered, claimed: unpackList<ClaimedJob>(claimed) } as EnqueueReply;
-  }
-  if (verb === 'fire') {
-    return { ...reply, claimed: unpackList<ClaimedJob>((reply as { claimed: Packed }).claimed) };
-  }
-  if (verb === 'claimSchedules') {
-    return { ...reply, schedules: unpackList<ClaimedSchedule>((reply as { schedules: Packed }).schedules) };
-  }
-  return reply;
+/** The reply that `packReply` was given. */
+export function unpackReply(verb: EngineVerb, packed: object): object {
+  return replies[verb]?.unpack(packed) ?? packed;
 }

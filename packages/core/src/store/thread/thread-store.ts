@@ -210,7 +210,7 @@ export async function openThreadStore(url: string): Promise<Store> {
     if (ended === null) post({ kind: 'watch-transaction', watched });
   };
 
-  const call = (verb: EngineVerb) => async (input: unknown) => {
+  const call = (verb: EngineVerb) => async (input: object) => {
     const packed = packInput(verb, input);
     const reply = await ask<object>((id) => ({ kind: 'call', id, verb, input: packed }));
     return unpackReply(verb, reply) as Reply;
