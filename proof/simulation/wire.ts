@@ -150,7 +150,12 @@ export function createWire(options: WireOptions): Engine {
       ...input,
       now: world.storeAt(),
     });
+    const calls = Object.entries(real).map(([verb, call]) => [
+      verb,
+      (input: Stamp) => (call as unknown as Call)(stamped(input)),
+    ]);
     return {
+      ...(Object.fromEntries(calls) as UserTransaction),
       async enqueue(input) {
         const reply = await real.enqueue(stamped(input));
         noted(eventsOfCall(name, 'enqueue', input, reply));
@@ -172,10 +177,6 @@ export function createWire(options: WireOptions): Engine {
         );
         return reply;
       },
-      applySchedules: (input) => real.applySchedules(stamped(input)),
-      schedules: (input) => real.schedules(stamped(input)),
-      get: (input) => real.get(stamped(input)),
-      list: (input) => real.list(stamped(input)),
     };
   }
 

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { isDulyError } from '@duly/core';
-import type { Engine, JobSpec, Notification, UserTransaction } from '@duly/core/internal';
+import {
+  type Engine,
+  engineVerbNames,
+  engineVerbs,
+  type JobSpec,
+  type Notification,
+  type UserTransaction,
+} from '@duly/core/internal';
 import {
   claimRequest,
   dedupe,
@@ -81,6 +88,15 @@ export function userTransactionTests(test: DefineTest): void {
       [[id, 'made']],
     );
     assert.equal((await claimOne(engine, { limit: 1 }, t0 + hour)).input, fields.input);
+  });
+
+  test('a transaction has the verbs that the table gives it, and `settle`', async (context) => {
+    const { userTransaction } = await beginTransaction(context);
+    const given = Object.keys(userTransaction).filter((name) => name !== 'settle');
+    const wanted = (value: boolean | 'optional') =>
+      engineVerbNames.filter((verb) => engineVerbs[verb].inUserTransaction === value);
+    const optional = new Set<string>(wanted('optional'));
+    assert.deepEqual(given.filter((name) => !optional.has(name)).toSorted(), wanted(true).toSorted());
   });
 
   test('inside its transaction what was made is seen at once', async (context) => {
