@@ -11,6 +11,7 @@ import { isDulyError } from '../../../src/base/errors.ts';
 import { createConnector } from '../../../src/engines/postgres/connect.ts';
 import { isConnectionSpent, storeError } from '../../../src/engines/postgres/store-error.ts';
 import { isPgPool, type PgPool } from '../../../src/engines/shared/pool.ts';
+import { createManualClock } from '../../../src/testing/manual-clock.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
 
 const schema = freshSchema();
@@ -197,14 +198,17 @@ it('a server that accepts and never answers is given up', async () => {
 });
 
 it('a connection that was cut without a word is given up, with an unknown outcome, and the next call has another', async () => {
+  const clock = createManualClock();
   const proxy = await startTcpProxy(Number(new URL(url).port));
-  const database = openDatabase({ address: throughPort(url, proxy.port), max: 1, callMs: 2_000 });
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 1, callMs: 2_000, clock });
   await database.query('SELECT 1');
   proxy.freeze();
-  await assert.rejects(
+  const lost = assert.rejects(
     database.query('SELECT 1'),
     (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === true,
   );
+  await clock.advance(2_000);
+  await lost;
   proxy.thaw();
   assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
   await database.close();
@@ -253,13 +257,18 @@ it('a new connection is made also over a way that is almost two seconds long', a
 });
 
 it('one connection that was cut off is enough to distrust the others that were silent for as long', async () => {
+  const clock = createManualClock();
   const proxy = await startTcpProxy(Number(new URL(url).port));
-  const database = openDatabase({ address: throughPort(url, proxy.port), max: 3, callMs: 1_500 });
+  const database = openDatabase({ address: throughPort(url, proxy.port), max: 3, callMs: 1_500, clock });
   const three = () => Promise.all([1, 2, 3].map(() => database.query('SELECT pg_sleep(0.02) IS NULL AS no')));
   await three();
+  await clock.advance(1);
   proxy.freeze();
-  await assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_unavailable'));
+  const lost = assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_unavailable'));
+  await clock.advance(1_500);
+  await lost;
   proxy.thaw();
+  // Time stands still: a call on one of the connections that were cut would never end.
   await three();
   await database.close();
   await proxy.stop();
@@ -289,20 +298,26 @@ it('a server that crashed and came back is used again, without a connection of b
   }
 });
 
-it('a pool that is used up is waited for, and then told', async () => {
-  const database = openDatabase({ max: 1, callMs: 2_000 });
+it('a call waits for a connection of a pool that is used up, and is rejected after its time', async () => {
+  // The time of the transaction must not end with that of the query: its connection would become free for the query.
+  const clock = createManualClock();
+  const database = openDatabase({ max: 1, callMs: 2_000, clock });
   const free = Promise.withResolvers<void>();
   const taken = Promise.withResolvers<void>();
-  const holding = database
-    .transaction(async (_inside, allow) => {
-      // Without more time, this transaction would be given up in the moment in which the query below is.
-      await allow(60_000);
-      taken.resolve();
-      await free.promise;
-    })
-    .catch(() => {});
+  const holding = database.transaction(async (_inside, allow) => {
+    await allow(60_000);
+    taken.resolve();
+    await free.promise;
+  });
   await taken.promise;
-  await assert.rejects(database.query('SELECT 1'), (error) => isDulyError(error, 'store_unavailable'));
+  const waiting = assert.rejects(
+    database.query('SELECT 1'),
+    (error) => isDulyError(error, 'store_unavailable') && error.details.unknown === false,
+  );
+  await clock.advance(1_999);
+  assert.equal(database.pool.waitingCount, 1);
+  await clock.advance(1);
+  await waiting;
   free.resolve();
   await holding;
   assert.deepEqual(

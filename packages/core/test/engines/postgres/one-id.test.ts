@@ -9,7 +9,7 @@ import { isDulyError } from '../../../src/base/errors.ts';
 import type { JobSpec } from '../../../src/contract/engine.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { createPairs } from './pairs.ts';
-import { ask, untilWaiting, url } from './setup.ts';
+import { ask, untilWaiting, url, waitForLocks } from './setup.ts';
 
 const atOnce = { due: { inMs: 0 } };
 
@@ -37,18 +37,12 @@ async function setup(t: TestContext) {
     const rows = await ask(`SELECT status FROM (${all.join(' UNION ALL ')}) j WHERE id = $1`, [id]);
     return rows.map(({ status }) => status);
   };
-  // A call with a dedupe key waits for a row for 100 ms, which is too short for what a busy machine does meanwhile.
-  const waitLonger = async (): Promise<void> => {
-    for (const name of ['enqueue_apart_1', 'enqueue_patient_1']) {
-      await ask(`ALTER FUNCTION ${schema}.${name} SET lock_timeout = 0`);
-    }
-  };
-  return { schema, engine, stranger, enqueue, runAll, statuses, waitLonger };
+  return { schema, engine, stranger, enqueue, runAll, statuses };
 }
 
 it('a repeated call that finds nothing creates nothing if the job was created and ended meanwhile', async (t) => {
-  const { schema, stranger, enqueue, runAll, statuses, waitLonger } = await setup(t);
-  await waitLonger();
+  const { schema, stranger, enqueue, runAll, statuses } = await setup(t);
+  await waitForLocks(schema);
   const gate = jobSpec({ due: { inMs: 3_600_000 } });
   await enqueue(gate, false);
   await stranger.query('BEGIN');
@@ -66,8 +60,8 @@ it('a repeated call that finds nothing creates nothing if the job was created an
 });
 
 it('a repeated call with a dedupe key leaves the key free if its job ended meanwhile', async (t) => {
-  const { schema, stranger, enqueue, runAll, statuses, waitLonger } = await setup(t);
-  await waitLonger();
+  const { schema, stranger, enqueue, runAll, statuses } = await setup(t);
+  await waitForLocks(schema);
   const gate = jobSpec({ due: { inMs: 3_600_000 } });
   await enqueue(gate, false);
   await stranger.query('BEGIN');

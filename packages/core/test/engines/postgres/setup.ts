@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { testPostgresUrl } from '../../../../../test/servers/postgres.ts';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { type ClosableDatabase, createDatabase } from '../../../src/engines/postgres/database.ts';
@@ -33,15 +33,36 @@ export async function untilWaiting(count: number, holder: pg.Client): Promise<vo
   }
 }
 
-/** A database over a pool of its own, with short limits. */
-export function openDatabase(
-  options: { address?: string; max?: number; callMs?: number; lockMs?: number; keepMs?: number } = {},
-): ClosableDatabase & { pool: pg.Pool } {
-  const { address = url, max = 4, callMs = 5_000, lockMs = 1_000, keepMs = 0 } = options;
-  const pool = new pg.Pool({ connectionString: address, max, connectionTimeoutMillis: 2_000 });
+/**
+ * Lets every function of a schema wait for locks without a limit. A call that has to wait while its test does something else may otherwise
+ * be given up on a busy machine.
+ */
+export async function waitForLocks(schema: string): Promise<void> {
+  const limited = await ask(
+    `SELECT oid::regprocedure::text AS name FROM pg_proc
+     WHERE pronamespace = $1::regnamespace AND array_to_string(proconfig, ',') LIKE '%lock_timeout%'`,
+    [schema],
+  );
+  for (const { name } of limited) await ask(`ALTER FUNCTION ${name} SET lock_timeout = 0`);
+}
+
+interface DatabaseChoices {
+  address?: string;
+  max?: number;
+  callMs?: number;
+  lockMs?: number;
+  keepMs?: number;
+  clock?: Clock;
+}
+
+/** A database over a pool of its own, with short limits. On a manual clock only that clock limits anything. */
+export function openDatabase(options: DatabaseChoices = {}): ClosableDatabase & { pool: pg.Pool } {
+  const { address = url, max = 4, callMs = 5_000, lockMs = 1_000, keepMs = 0, clock = systemClock } = options;
+  const connectionTimeoutMillis = clock === systemClock ? 2_000 : 0;
+  const pool = new pg.Pool({ connectionString: address, max, connectionTimeoutMillis });
   pool.on('error', () => {});
   const database = createDatabase({
-    ...{ pool, place: 'here', clock: systemClock, random: systemRandom, callMs, lockMs, keepMs },
+    ...{ pool, place: 'here', clock, random: systemRandom, callMs, lockMs, keepMs },
   });
   return {
     ...database,
