@@ -344,7 +344,7 @@ export interface Fired extends Stamped {
   /** Other runs that an overlap policy ended. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
   /** Runs that wait and are told something else from now on. */
-  tell: { id: string; details: string }[];
+  slotDetails: { id: string; details: string }[];
 }
 
 /** A schedule was made, edited, paused, resumed, triggered, deleted … by compare-and-set. */
@@ -366,7 +366,7 @@ export interface Applied extends Stamped {
   slots: SlotRow[];
   jobs: MadeJob[];
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
-  tell: { id: string; details: string }[];
+  slotDetails: { id: string; details: string }[];
 }
 
 /** A lock was asked for, renewed or given back. */

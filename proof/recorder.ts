@@ -23,8 +23,10 @@ export function eventsOfCall<Verb extends EngineVerb>(
   input: Input<Verb>,
   reply: Answer<Verb>,
 ): HistoryEvent[] {
-  const tell = told(node)[verb] as ((input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[]) | undefined;
-  return tell === undefined ? [] : tell(input, reply);
+  const describe = recorded(node)[verb] as
+    | ((input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[])
+    | undefined;
+  return describe === undefined ? [] : describe(input, reply);
 }
 
 /** The engine, with its history written down. `node` names whose calls these are. */
@@ -46,7 +48,7 @@ export function recordEngine(engine: Engine, node: string, write: WriteEvent): E
   };
 }
 
-function told(node: string): Told {
+function recorded(node: string): Told {
   const claimed = (
     jobs: Answer<'exchange'>['claimed'],
     leaseMs: number,
@@ -210,7 +212,7 @@ function told(node: string): Told {
       })),
     fire(input, reply) {
       const fired = input.groups.map(
-        ({ scheduleId, fence, version, slots, jobs, cancel, dueAt, tell }, i): HistoryEvent => ({
+        ({ scheduleId, fence, version, slots, jobs, cancel, dueAt, slotDetails }, i): HistoryEvent => ({
           kind: 'fired',
           at: reply.now,
           node,
@@ -222,7 +224,7 @@ function told(node: string): Told {
           jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
           dueAt,
           cancel,
-          tell: tell ?? [],
+          slotDetails: slotDetails ?? [],
         }),
       );
       return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
@@ -253,7 +255,7 @@ function told(node: string): Told {
             slots: change.slots ?? [],
             jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
             cancel: change.op === 'put' ? (change.cancel ?? []) : [],
-            tell: change.op === 'put' ? (change.tell ?? []) : [],
+            slotDetails: change.op === 'put' ? (change.slotDetails ?? []) : [],
           };
         }),
       ),

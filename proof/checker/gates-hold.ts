@@ -69,7 +69,7 @@ function toldTooLate(events: readonly HistoryEvent[], exercise: Exercise): Retur
       (event.kind === 'fired' && event.result === 'fired') ||
       (event.kind === 'applied' && event.result === 'applied');
     if (!isWritten) continue;
-    for (const { id } of event.tell) {
+    for (const { id } of event.slotDetails) {
       exercise('merged slot');
       const start = running.get(id);
       if (start === undefined) continue;

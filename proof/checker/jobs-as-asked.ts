@@ -107,7 +107,7 @@ export const jobsAsAsked: Invariant = {
             message: `Job ${job.id} of ${scheduleId} ${difference}.`,
           });
         }
-        for (const one of event.tell) details.set(one.id, one.details);
+        for (const one of event.slotDetails) details.set(one.id, one.details);
         if (event.kind !== 'applied' || event.spec === null) continue;
         const after = JSON.parse(event.spec) as Spec;
         specs.set(scheduleId, after);

@@ -647,14 +647,14 @@ function toldDifference(
   const ended = event.cancel.map(({ id, mode }) => `${mode} ${id}`);
   const toEnd = step.cancel.map(({ id, mode }) => `${mode} ${id}`);
   if (!isAlike(ended, toEnd)) return `ended [${ended.join(', ')}], predicted [${toEnd.join(', ')}]`;
-  for (const { id, details } of event.tell) {
+  for (const { id, details } of event.slotDetails) {
     const { covers = null } = JSON.parse(details) as Partial<SlotDetails>;
     const predicted = step.told.get(id);
     // One of them told nothing new is named all the same.
     if (predicted == null || JSON.stringify(covers) === JSON.stringify(predicted)) continue;
     return `told ${id} of ${JSON.stringify(covers)}, predicted ${JSON.stringify(predicted)}`;
   }
-  const [unnamed] = [...step.told.keys()].filter((id) => event.tell.every((one) => one.id !== id));
+  const [unnamed] = [...step.told.keys()].filter((id) => event.slotDetails.every((one) => one.id !== id));
   return unnamed === undefined ? null : `did not tell ${unnamed} what was merged into it`;
 }
 

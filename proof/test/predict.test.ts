@@ -22,7 +22,7 @@ const answered = (at: number, node: string, call: number): HistoryEvent => ({
 const read = (at: number, node: string, version: number | null): HistoryEvent => ({
   ...{ kind: 'scheduleRead', at, node, scheduleId, version },
 });
-const unchanged = { slots: [], jobs: [], cancel: [], tell: [], pauseUntilAt: null };
+const unchanged = { slots: [], jobs: [], cancel: [], slotDetails: [], pauseUntilAt: null };
 
 function applied(at: number, node: string, action: string, fields: Partial<Applied>): Applied {
   const expectVersion = fields.expectVersion ?? null;

@@ -15,7 +15,7 @@ const job = {
 };
 const created = {
   ...{ kind: 'applied', at: 1_000, node: 'n1', scheduleId, action: 'trigger', result: 'applied' },
-  ...{ spec: '{}', slots: [], jobs: [job as unknown as MadeJob], cancel: [], tell: [] },
+  ...{ spec: '{}', slots: [], jobs: [job as unknown as MadeJob], cancel: [], slotDetails: [] },
 } as unknown as HistoryEvent;
 const ended = (at: number, event: string, status: string): Change =>
   ({ position: at, at, id: 'job_1', event, status, percent: null }) as unknown as Change;

@@ -77,7 +77,7 @@ test('250 worlds hold every fault, every decision and most reasons, and the mode
         for (const { mode } of event.cancel) seen.add(`overlap: ${mode}`);
         for (const { origin, input } of event.jobs)
           if (origin === 'trigger' && !input.includes('"call":null')) seen.add('trigger with an input');
-        if (event.tell.length > 0) seen.add('told');
+        if (event.slotDetails.length > 0) seen.add('told');
       }
       if (event.kind === 'applied') seen.add(event.action);
     }

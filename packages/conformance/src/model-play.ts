@@ -81,7 +81,7 @@ class Play {
       this.#now = at;
       const taken = await reap(this.#engine, at, leaseMs);
       const expected = this.#model.sweep(at, leaseMs);
-      this.#tell(`sweep, ${taken.length} lost`);
+      this.#log(`sweep, ${taken.length} lost`);
       assert.deepEqual(taken.map(({ id }) => id).sort(), expected.map(({ id }) => id).sort());
       for (const job of expected) {
         const { fence } = taken.find(({ id }) => id === job.id) as { fence: number };
@@ -120,7 +120,7 @@ class Play {
       const { id, startDeadlineMs, serial } = spec;
       const kept = this.#model.create({ ...model, id, startDeadlineMs, serial }, this.#now);
       this.#shortNames.set(id, `j${this.#shortNames.size + 1}`);
-      this.#tell(
+      this.#log(
         `make ${this.#name(id)} ${spec.type} due ${model.dueAt - t0} serial ${serial} key ${model.key} → ${this.#name(kept)}`,
       );
       const item = items[n];
@@ -135,7 +135,7 @@ class Play {
     const limit = ready.some(({ losses }) => losses > 0) ? 1 : 1 + this.#below(4);
     const claimed = await claim(this.#engine, { tasks, limit, leaseMs }, this.#now);
     const expected = this.#model.claim(limit, this.#now, leaseMs);
-    this.#tell(`claim ${limit} → ${claimed.map(({ id }) => this.#name(id)).join(' ')}`);
+    this.#log(`claim ${limit} → ${claimed.map(({ id }) => this.#name(id)).join(' ')}`);
     assert.deepEqual(
       claimed.map(({ id, attempt, spent }) => ({ id, attempt, spent })),
       expected.map(({ id, attempt, spent }) => ({ id, attempt, spent })),
@@ -154,7 +154,7 @@ class Play {
     const holds = this.#model.holds(lease.id, lease.lease);
     const { one, end } = this.#ending(lease, job);
     const outcome = await settle(this.#engine, one, this.#now);
-    this.#tell(`settle ${this.#name(lease.id)} → ${one.to} ${one.reason}: ${outcome}`);
+    this.#log(`settle ${this.#name(lease.id)} → ${one.to} ${one.reason}: ${outcome}`);
     assert.equal(outcome, holds ? 'done' : 'lost');
     if (holds) this.#model.settle(lease.id, end, this.#now);
   }
@@ -188,7 +188,7 @@ class Play {
     const lease = this.#pick(this.#leases.slice(-8));
     const holds = this.#model.holds(lease.id, lease.lease);
     const { state } = await heartbeat(this.#engine, lease, this.#now, { leaseMs });
-    this.#tell(`heartbeat ${this.#name(lease.id)}: ${state}`);
+    this.#log(`heartbeat ${this.#name(lease.id)}: ${state}`);
     const asked = this.#model.find(lease.id).cancelAsked;
     assert.equal(state, holds ? (asked ? 'cancel' : 'kept') : 'lost');
     if (holds) this.#model.heartbeat(lease.id, this.#now + leaseMs);
@@ -199,7 +199,7 @@ class Play {
     if (job === undefined) return;
     const mode = this.#pick(['ask', 'terminate'] as const);
     const { result } = await cancel(this.#engine, { id: job.id }, this.#now, mode);
-    this.#tell(`cancel ${this.#name(job.id)} (${job.status}) by ${mode}: ${result}`);
+    this.#log(`cancel ${this.#name(job.id)} (${job.status}) by ${mode}: ${result}`);
     assert.equal(result, this.#model.cancel(job.id, mode, this.#now));
   }
 
@@ -210,7 +210,7 @@ class Play {
     // A move into the past may be past the start deadline as well; the sweep that ends it then has its own order.
     if (job.startDeadlineMs !== null && dueAt < this.#now) return;
     const { result } = await reschedule(this.#engine, { id: job.id }, { at: dueAt }, this.#now);
-    this.#tell(`reschedule ${this.#name(job.id)} (${job.status}) to ${dueAt - t0}: ${result}`);
+    this.#log(`reschedule ${this.#name(job.id)} (${job.status}) to ${dueAt - t0}: ${result}`);
     assert.equal(result, this.#model.reschedule(job.id, dueAt, this.#now));
   }
 
@@ -219,7 +219,7 @@ class Play {
     // Whether a retried job takes its key back, and its losses along, is left to the engine.
     if (job === undefined || job.key !== null || job.losses > 0) return;
     const { result } = await retry(this.#engine, job.id, this.#now);
-    this.#tell(`retry ${this.#name(job.id)} (${job.status}): ${result}`);
+    this.#log(`retry ${this.#name(job.id)} (${job.status}): ${result}`);
     const expected = this.#model.retry(job.id, this.#now);
     if (expected === 'not ended') assert.ok(result === 'refused' || result === 'unchanged');
     else assert.equal(result, expected);
@@ -261,7 +261,7 @@ class Play {
     return this.#shortNames.get(id) ?? id;
   }
 
-  #tell(what: string): void {
+  #log(what: string): void {
     this.story.push(`+${this.#now - t0} ${what}`);
   }
 

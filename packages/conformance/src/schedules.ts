@@ -575,8 +575,8 @@ function fireTests(test: DefineTest): void {
     const [first, second] = [slotJob(claimed.id, t0 - 1), slotJob(claimed.id, t0)];
     assert.equal(await fire(engine, fireGroup(claimed, { jobs: [first, second], dueAt: t0 })), 'fired');
     const next = await claimSchedule(engine, claimed.id);
-    const tell = [{ id: second.id, details: '{"covers":2}' }];
-    assert.equal(await fire(engine, fireGroup(next, { tell })), 'fired');
+    const slotDetails = [{ id: second.id, details: '{"covers":2}' }];
+    assert.equal(await fire(engine, fireGroup(next, { slotDetails })), 'fired');
     assert.equal((await read(engine, first.id)).slot?.details, null);
     assert.deepEqual((await read(engine, second.id)).slot, { ...second.slot, details: '{"covers":2}' });
   });
@@ -590,9 +590,9 @@ function fireTests(test: DefineTest): void {
     const running = await claimOne(engine, { limit: 1 });
     assert.equal(running.id, first.id);
     const next = await claimSchedule(engine, claimed.id);
-    const tell = [second, first].map(({ id }) => ({ id, details: '{"covers":2}' }));
+    const slotDetails = [second, first].map(({ id }) => ({ id, details: '{"covers":2}' }));
     const group = fireGroup(next, {
-      tell,
+      slotDetails,
       slots: [slotRow(t0 + 1)],
       jobs: [slotJob(claimed.id, t0 + 1)],
       dueAt: null,
@@ -605,10 +605,10 @@ function fireTests(test: DefineTest): void {
 
     await finish(engine, running, 'COMPLETED');
     const over = [{ id: running.id, details: '{}' }];
-    assert.equal(await fire(engine, fireGroup(again, { tell: over })), 'stale');
+    assert.equal(await fire(engine, fireGroup(again, { slotDetails: over })), 'stale');
     const third = await claimSchedule(engine, claimed.id);
     assert.equal(
-      await fire(engine, fireGroup(third, { tell: [{ id: 'job_gone', details: '{}' }] })),
+      await fire(engine, fireGroup(third, { slotDetails: [{ id: 'job_gone', details: '{}' }] })),
       'stale',
     );
   });
@@ -624,7 +624,7 @@ function fireTests(test: DefineTest): void {
       expectVersion: version,
       spec: '"edited"',
       action: 'edit',
-      tell: [{ id, details: '{"covers":2}' }],
+      slotDetails: [{ id, details: '{"covers":2}' }],
     };
     const { groups } = await engine.applySchedules({ now: t0, groups: [{ actor: 'a', changes: [change] }] });
     assert.equal(groups[0]?.ok === false && groups[0].error.code, 'records_conflict');

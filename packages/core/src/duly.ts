@@ -672,11 +672,11 @@ export class Duly {
         this.#store?.openParkedClaim?.({
           node: this.#nodeId,
           onDelivered(claim, reply, tookMs) {
-            session.instrumented.tell('exchange', tookMs, null);
+            session.instrumented.record('exchange', tookMs, null);
             onDelivered(claim, reply, tookMs);
           },
           onFailed(claim, error, tookMs) {
-            session.instrumented.tell('exchange', tookMs, error);
+            session.instrumented.record('exchange', tookMs, error);
             onFailed(claim, error, tookMs);
           },
         }) ?? null,

@@ -238,16 +238,16 @@ export function createNode(node: NodeOptions): DulyNode {
     pass: nodeHeartbeat.pass,
     onError: fail('sending heartbeats'),
   });
-  let told: string | null = null;
+  let reported: string | null = null;
   // A node that takes no more work, or takes work again, says so at once. While outcomes cannot be recorded no pass ends well.
-  const tellReadiness = (): void => {
+  const reportReadiness = (): void => {
     const reason = worker?.notReady() ?? null;
-    if (reason === told) return;
-    told = reason;
+    if (reason === reported) return;
+    reported = reason;
     heartbeatLoop.wake();
   };
-  worker?.events.on('passes', tellReadiness);
-  worker?.events.on('error', tellReadiness);
+  worker?.events.on('passes', reportReadiness);
+  worker?.events.on('error', reportReadiness);
   const loops: Loop[] = [heartbeatLoop];
   if (isMaintenance) {
     loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));

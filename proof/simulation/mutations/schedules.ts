@@ -224,7 +224,7 @@ export const scheduleMutations: readonly Mutation[] = [
   {
     name: 'a waiting run is not told what was merged into it',
     caughtBy: ['jobs-as-asked'],
-    mutate: onFire((group) => ({ ...group, tell: [] })),
+    mutate: onFire((group) => ({ ...group, slotDetails: [] })),
   },
   {
     name: 'a run is told nothing of the slots that it covers',

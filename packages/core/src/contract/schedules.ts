@@ -52,7 +52,7 @@ export type ScheduleChange =
       /** Other runs that an overlap policy ends, before the jobs are made. Left out: none. */
       cancel?: FireGroup['cancel'];
       /** As in `fire`; one that no longer waits refuses the group (`records_conflict`). */
-      tell?: FireGroup['tell'];
+      slotDetails?: FireGroup['slotDetails'];
       /** For the audit row. Left out: none. */
       note?: string | null;
     }
@@ -154,7 +154,7 @@ export interface FireGroup {
    * New slot details of runs that wait (SCHEDULED, PENDING, BLOCKED). If one of them no longer does, the decision was made for a run that
    * will not hear of it: nothing of the group is written (`stale`). Left out: none.
    */
-  tell?: { id: string; details: JsonText }[];
+  slotDetails?: { id: string; details: JsonText }[];
 }
 
 /** Writes slots, inserts jobs and moves the cursor, all or nothing per schedule. */

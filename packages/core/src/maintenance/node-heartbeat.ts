@@ -36,7 +36,7 @@ export function mayBeAlive({ host, pid }: Pick<NodeInfo, 'host' | 'pid'>): boole
 /** Makes the pass that keeps a node listed and hears when it is asked to drain. */
 export function createNodeHeartbeat(options: NodeHeartbeatOptions): NodeHeartbeat {
   const { engine, info, onDrainAsked } = options;
-  let isDrainTold = false;
+  let isDrainReported = false;
 
   return {
     async pass() {
@@ -48,8 +48,8 @@ export function createNodeHeartbeat(options: NodeHeartbeatOptions): NodeHeartbea
         forgetAfterMs: nodeSilentMs,
       });
       const requestedAt = nodes.find(({ id }) => id === heartbeat.id)?.drainRequestedAt ?? null;
-      if (requestedAt !== null && !isDrainTold) {
-        isDrainTold = true;
+      if (requestedAt !== null && !isDrainReported) {
+        isDrainReported = true;
         onDrainAsked(requestedAt);
       }
       return nodeHeartbeatMs;

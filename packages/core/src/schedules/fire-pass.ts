@@ -12,7 +12,7 @@ import { createCatchUpBudget } from './planner/catch-up-budget.ts';
 import { plan } from './planner/plan.ts';
 import type { Plan, PlanEvent } from './planner/plan-types.ts';
 import { runSpecOf } from './planner/run-spec.ts';
-import { toldDetails } from './planner/slot-details.ts';
+import { slotDetailsOf } from './planner/slot-details.ts';
 
 /** How long a node has to decide a schedule that it took: SEMANTICS §3. */
 export const scheduleLeaseMs = 3_000;
@@ -112,20 +112,22 @@ export function createFirePass(options: FirePassOptions): () => Promise<number> 
       slots: decided.slots,
       jobs: decided.runs.map((run) => runSpecOf(schedule, spec.job, run)),
       cancel: decided.cancel,
-      tell: [],
+      slotDetails: [],
     };
   }
 
   /** What a plan comes to for the store. A promise only where runs that wait are to be told something, which is seldom. */
-  async function tellingGroup(one: Decided): Promise<FireGroup> {
-    return { ...groupOf(one), tell: await toldDetails(engine, one.plan.tell) };
+  async function groupWithDetails(one: Decided): Promise<FireGroup> {
+    return { ...groupOf(one), slotDetails: await slotDetailsOf(engine, one.plan.mergedInto) };
   }
 
   /** Writes what was decided; answers when to look at the schedules again because of it. */
   async function fire(all: Decided[], now: number): Promise<number | null> {
-    const isTelling = all.some(({ plan: { tell } }) => tell.length > 0);
-    const groups = isTelling
-      ? await Promise.all(all.map((one) => (one.plan.tell.length > 0 ? tellingGroup(one) : groupOf(one))))
+    const hasDetails = all.some(({ plan: { mergedInto } }) => mergedInto.length > 0);
+    const groups = hasDetails
+      ? await Promise.all(
+          all.map((one) => (one.plan.mergedInto.length > 0 ? groupWithDetails(one) : groupOf(one))),
+        )
       : all.map(groupOf);
     let nextAt: number | null = null;
     for (const [i, result] of (await fireAll(groups, all)).entries()) {

@@ -32,7 +32,7 @@ import { planDelete } from './planner/plan-operations.ts';
 import type { Plan, PlanInput } from './planner/plan-types.ts';
 import { planDeleteUnread } from './planner/plan-unreadable.ts';
 import { runSpecOf } from './planner/run-spec.ts';
-import { toldDetails } from './planner/slot-details.ts';
+import { slotDetailsOf } from './planner/slot-details.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
 
 /** A schedule as it stands, with what a plan needs. */
@@ -194,7 +194,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       // What was decided before an edit took effect runs as the schedule was then.
       jobs: plan.runs.map((run) => runSpecOf(record, one.spec.job, run, wanted.jobInput)),
       cancel: plan.cancel,
-      tell: await toldDetails(engine, plan.tell),
+      slotDetails: await slotDetailsOf(engine, plan.mergedInto),
     });
   }
 
@@ -312,7 +312,7 @@ export function wantEdit(
   return { action, plan, spec, note, result: 'edited' };
 }
 
-const nothing = { slots: [], runs: [], cancel: [], tell: [], more: false, events: [] };
+const nothing = { slots: [], runs: [], cancel: [], mergedInto: [], more: false, events: [] };
 
 function hasSameDecisions(one: ScheduleSpec, other: ScheduleSpec): boolean {
   const decisive = ({ rule, policies }: ScheduleSpec) =>

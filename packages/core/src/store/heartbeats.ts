@@ -44,7 +44,7 @@ export interface Heartbeats {
   /** Renews these no longer. */
   drop(leases: LeaseRef[]): void;
   /** Whether it learns from the store itself what an exchange gave and what it settled: then nobody else need tell. */
-  readonly isToldByStore?: boolean;
+  readonly followsStoreCalls?: boolean;
   /** Writes an attempt's beginning, renewing its lease. Rejects if the store could not be asked. */
   begin(lease: LeaseRef): Promise<HeartbeatState['state']>;
   /**
@@ -85,8 +85,8 @@ interface Held extends HeldLease {
   keptElapsed: number;
   /** When that was asked, or earlier: the lease lasts at least from here. */
   sureElapsed: number;
-  isCancelTold: boolean;
-  isEndTold: boolean;
+  isCancelReported: boolean;
+  isEndReported: boolean;
 }
 
 // From the claim to the start of the handler; the attempt measures its timeout from there.
@@ -141,11 +141,11 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
   function renewed(lease: Held, sentElapsed: number): void {
     lease.keptElapsed = clock.elapsed();
     lease.sureElapsed = sentElapsed;
-    lease.isEndTold = false;
+    lease.isEndReported = false;
     board?.renewed(lease.fence, sentElapsed);
   }
 
-  function tell(lease: Held, heartbeat: HeartbeatState, sentElapsed: number): void {
+  function report(lease: Held, heartbeat: HeartbeatState, sentElapsed: number): void {
     if (heartbeat.state === 'kept') renewed(lease, sentElapsed);
     else if (heartbeat.state === 'lost') {
       held.delete(lease.fence);
@@ -153,8 +153,8 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
       onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat });
     } else {
       renewed(lease, sentElapsed);
-      if (lease.isCancelTold) return;
-      lease.isCancelTold = true;
+      if (lease.isCancelReported) return;
+      lease.isCancelReported = true;
       board?.mark(lease.fence, 'cancelled');
       onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat });
     }
@@ -168,10 +168,10 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
    * Reports leases that have ended: the store gave them to `keptElapsed + leaseMs` at the latest. They are still renewed, because
    * the store accepts a late heartbeat as long as no other node has taken the lease over.
    */
-  function tellEnded(): void {
+  function reportEnded(): void {
     for (const lease of [...held.values()]) {
-      if (lease.isEndTold || clock.elapsed() < lease.keptElapsed + leaseMs) continue;
-      lease.isEndTold = true;
+      if (lease.isEndReported || clock.elapsed() < lease.keptElapsed + leaseMs) continue;
+      lease.isEndReported = true;
       onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat: { state: 'lost' }, isPresumed: true });
     }
   }
@@ -191,7 +191,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
       nextElapsed = clock.elapsed();
       throw error;
     } finally {
-      tellEnded();
+      reportEnded();
     }
     return Math.max(1, nextElapsed - clock.elapsed());
   }
@@ -205,7 +205,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
       const reply = await engine.heartbeat({ node, leaseMs, leases });
       // One that was dropped meanwhile was settled; what the store says of it then is no news.
       for (const [i, lease] of part.entries()) {
-        if (held.get(lease.fence) === lease) tell(lease, reply.leases[i] as HeartbeatState, sentElapsed);
+        if (held.get(lease.fence) === lease) report(lease, reply.leases[i] as HeartbeatState, sentElapsed);
       }
     }
   }
@@ -216,10 +216,10 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
       for (const lease of leases) {
         // One that is held already, since the store gave it, is known no better for being named again.
         const known = held.get(lease.fence);
-        const { keptElapsed = now, isCancelTold = false } = known ?? {};
+        const { keptElapsed = now, isCancelReported = false } = known ?? {};
         const sure = known?.sureElapsed ?? sureElapsed;
         const times = { sinceElapsed: now, keptElapsed, sureElapsed: sure };
-        held.set(lease.fence, { ...lease, ...times, isCancelTold, isEndTold: false });
+        held.set(lease.fence, { ...lease, ...times, isCancelReported, isEndReported: false });
         if (known === undefined) board?.add(lease, sure);
       }
       if (isClosed || held.size === 0 || nextElapsed <= now + heartbeatMs) return;
@@ -241,14 +241,14 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
         lease.begun = true;
         lease.sinceElapsed = clock.elapsed();
         renewed(lease, sentElapsed);
-        lease.isCancelTold ||= answer.state === 'cancel';
+        lease.isCancelReported ||= answer.state === 'cancel';
       }
       return answer.state;
     },
     enter({ fence }) {
       const lease = held.get(fence);
       if (lease === undefined || clock.elapsed() >= lease.sureElapsed + leaseMs) return 'ended';
-      return lease.isCancelTold ? 'cancelled' : 'held';
+      return lease.isCancelReported ? 'cancelled' : 'held';
     },
     check() {
       if (isClosed || held.size === 0) return;

@@ -27,7 +27,7 @@ export interface InstrumentedEngineOptions {
 export interface InstrumentedEngine {
   readonly engine: Engine;
   /** Counts and tells of a call that was made beside it, by the store for a worker that sleeps. */
-  tell(verb: EngineVerb, tookMs: number, error: unknown): void;
+  record(verb: EngineVerb, tookMs: number, error: unknown): void;
   /** Calls of each verb so far. */
   counts(): Record<EngineVerb, number>;
 }
@@ -86,7 +86,7 @@ export function createInstrumentedEngine({
       watchTransaction: (watched) => engine.watchTransaction?.(watched),
       close: () => engine.close(),
     },
-    tell(verb, tookMs, error) {
+    record(verb, tookMs, error) {
       counts[verb]++;
       const code = error === null ? null : isDulyError(error) ? error.code : 'store_unavailable';
       onCall({ verb, tookMs, ok: error === null, code });

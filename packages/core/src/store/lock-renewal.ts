@@ -75,14 +75,14 @@ export function createLockRenewals({
       let keptElapsed: number | null = null;
       let running: Promise<void> = Promise.resolve();
       return {
-        start(lock, askedElapsed, tellLost) {
+        start(lock, askedElapsed, reportLost) {
           keptElapsed = askedElapsed;
           const onKept = (elapsed: number): void => {
             keptElapsed = elapsed;
           };
           const onLost = (taken: boolean): void => {
             if (taken) keptElapsed = null;
-            tellLost();
+            reportLost();
           };
           running = renewLock({ engine, clock, lock, askedElapsed, onKept, onLost }, closed.signal);
         },

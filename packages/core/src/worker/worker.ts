@@ -324,11 +324,12 @@ export function createWorker(options: WorkerOptions): Worker {
     const arrivedElapsed = clock.elapsed();
     if (exchange.isIsolated === true) isolatingCount = Math.max(0, isolatingCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
-    if (exchange.settle.length > 0 && heartbeats.isToldByStore !== true) {
+    if (exchange.settle.length > 0 && heartbeats.followsStoreCalls !== true) {
       heartbeats.drop(exchange.settle.map(({ job }) => job));
     }
     let place = 0;
-    for (const outgoing of exchange.settle) tellSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
+    for (const outgoing of exchange.settle)
+      reportSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
     if (exchange.claim !== null && exchange.isInternal !== true) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
@@ -397,7 +398,7 @@ export function createWorker(options: WorkerOptions): Worker {
     events.emit('lost', only);
   }
 
-  function tellSettled(outgoing: Outgoing, answer: 'done' | 'lost'): void {
+  function reportSettled(outgoing: Outgoing, answer: 'done' | 'lost'): void {
     const { job, settlement } = outgoing;
     if (answer === 'lost') {
       events.emit('lost', { job, settlement });
@@ -535,7 +536,7 @@ export function createWorker(options: WorkerOptions): Worker {
    */
   function takeClaimed(jobs: ClaimedJob[], isOld: boolean, sureElapsed: number): void {
     if (jobs.length === 0) return;
-    if (heartbeats.isToldByStore !== true) heartbeats.hold(jobs.map(heldLeaseOf), sureElapsed);
+    if (heartbeats.followsStoreCalls !== true) heartbeats.hold(jobs.map(heldLeaseOf), sureElapsed);
     if (isOld) heartbeats.check();
     throughput.begin();
     const takenElapsed = clock.elapsed();
@@ -634,7 +635,7 @@ export function createWorker(options: WorkerOptions): Worker {
     });
     heartbeats.drop([{ id: job.id, fence: job.fence }]);
     if (settlement === null) events.emit('lost', { job, settlement: completion.settlement });
-    else tellSettled({ job, settlement, decidedElapsed: clock.elapsed() }, 'done');
+    else reportSettled({ job, settlement, decidedElapsed: clock.elapsed() }, 'done');
     finishing--;
     changed();
   }
@@ -789,7 +790,7 @@ export function createWorker(options: WorkerOptions): Worker {
         // Disconnected: it may sleep less long from now on.
         if ((notification === 'jobs' && parkedClaim?.isUsed() !== true) || notification === 'disconnected')
           loop.wake();
-        if (notification === 'cancel' && heartbeats.isToldByStore !== true) heartbeats.check();
+        if (notification === 'cancel' && heartbeats.followsStoreCalls !== true) heartbeats.check();
       });
       parkedClaim ??= options.openParkedClaim?.({ onDelivered, onFailed: onClaimFailed }) ?? null;
       loop.start();
@@ -802,7 +803,7 @@ export function createWorker(options: WorkerOptions): Worker {
       if (claim === null || claim.limit === 0) return null;
       reserved += claim.limit;
       requested += claim.limit;
-      if (heartbeats.isToldByStore !== true) requestedElapsed.set(claim, clock.elapsed());
+      if (heartbeats.followsStoreCalls !== true) requestedElapsed.set(claim, clock.elapsed());
       return claim;
     },
     receive(request, claimed) {

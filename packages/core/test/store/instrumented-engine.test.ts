@@ -40,8 +40,8 @@ test('a call that the store made for a sleeping worker is counted and told of li
     rules: false,
     onCall: (call) => calls.push(call),
   });
-  instrumented.tell('exchange', 2, null);
-  instrumented.tell('exchange', 3, dulyError('store_busy', { message: 'Busy.' }));
+  instrumented.record('exchange', 2, null);
+  instrumented.record('exchange', 3, dulyError('store_busy', { message: 'Busy.' }));
   assert.equal(instrumented.counts().exchange, 2);
   assert.deepEqual(calls, [
     { verb: 'exchange', tookMs: 2, ok: true, code: null },

@@ -130,9 +130,9 @@ test('a key that an open transaction holds delays no other call, and its own is 
   const hello = duly.task({ name: 'hello', run: () => null });
   await client.query('BEGIN');
   const first = await hello.now(1, { tx: client, dedupe: { key: 'held' } });
-  let isTold = false;
+  let isReported = false;
   const held = hello.now(2, { dedupe: { key: 'held' } }).catch((error: DulyError) => {
-    isTold = true;
+    isReported = true;
     return error.code;
   });
   const others = await Promise.all([
@@ -140,7 +140,7 @@ test('a key that an open transaction holds delays no other call, and its own is 
     hello.now(4, { dedupe: { key: 'free' } }),
     hello.now(5, { serial: 'one' }),
   ]);
-  assert.equal(isTold, false);
+  assert.equal(isReported, false);
   assert.equal(new Set(others.map(({ id }) => id)).size, 3);
   assert.equal(await held, 'store_busy');
   const late = hello.now(6, { dedupe: { key: 'held' } });

@@ -15,7 +15,7 @@ interface Place {
  * Writes down where this process serves the dashboard, for commands that work at the store. It counts as long as a node of the process lives, so nobody has to take it
  * back; what processes wrote that are gone is removed.
  */
-export async function tellServingPlace(duly: Duly, url: string): Promise<void> {
+export async function publishServingPlace(duly: Duly, url: string): Promise<void> {
   const { places, isLive } = await readPlaces(duly);
   for (const { key, value } of places) if (!isLive(value)) await duly.records.delete(kind, key);
   const place: Place = { url, host: hostname(), pid: process.pid };

@@ -3,7 +3,7 @@ import { builtInPrefix, commandTaskName, withoutPassword } from '@duly/core/inte
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { readCount, readList, usageError } from '../cli/usage.ts';
 import { readVersion } from '../cli/version.ts';
-import { tellServingPlace } from '../client/serving-place.ts';
+import { publishServingPlace } from '../client/serving-place.ts';
 import { commandFor, isSameStore, shellWord } from '../client/store.ts';
 import { demoJobs } from '../demo/tasks.ts';
 import type { JobLines } from '../node/job-lines.ts';
@@ -78,7 +78,7 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
       if (serving !== null) {
         served = await serve(node.duly, serving);
         // Only commands that name the dashboard's page miss it.
-        await tellServingPlace(node.duly, served.url).catch(() => {});
+        await publishServingPlace(node.duly, served.url).catch(() => {});
         lines.serving({ url: served.url, key: served.firstKey, key_file: served.firstKeyFile });
         if (!context.json) for (const line of servingText(context, served, node)) lines.print(line);
       }

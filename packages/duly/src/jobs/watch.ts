@@ -84,15 +84,15 @@ export async function watchJob(client: Client, id: string, context: CommandConte
 /** Asks again while the server or the store is away for a moment: whoever watches wants the outcome, and the job goes on without us. */
 async function patiently<Value>(ask: () => Promise<Value>, view: View): Promise<Value> {
   const sinceElapsed = systemClock.elapsed();
-  let isTold = false;
+  let isReported = false;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
       const isAway = isDulyError(error, 'server_unavailable') || isDulyError(error, 'store_unavailable');
       if (!isAway || systemClock.elapsed() - sinceElapsed > awayMs) throw error;
-      if (!isTold) view.tell(`${error.message} It is asked again for ${formatDuration(awayMs)}.`);
-      isTold = true;
+      if (!isReported) view.tell(`${error.message} It is asked again for ${formatDuration(awayMs)}.`);
+      isReported = true;
       await systemClock.sleep(askAgainMs);
     }
   }

@@ -132,7 +132,7 @@ export function createJobLines(first: Duly, out: Terminal): JobLines {
         redraw();
         const tookMs = entry === undefined ? null : systemClock.elapsed() - entry.startedElapsed;
         if (event.status === 'COMPLETED') say('✓', 'green', event, `completed${took(tookMs)}`);
-        else void tellEnd(duly, event, tookMs);
+        else void printEnd(duly, event, tookMs);
       }),
       duly.on('job.lost', (notice) => {
         running.delete(notice.id);
@@ -151,7 +151,11 @@ export function createJobLines(first: Duly, out: Terminal): JobLines {
   }
 
   /** Reads the job for what the event does not tell; a node in a hurry does without. */
-  async function tellEnd(duly: Duly, event: DulyEvents['job.settled'], tookMs: number | null): Promise<void> {
+  async function printEnd(
+    duly: Duly,
+    event: DulyEvents['job.settled'],
+    tookMs: number | null,
+  ): Promise<void> {
     let job: Job | null = null;
     if (lookups < lookupCountMax) {
       lookups++;

@@ -57,8 +57,8 @@ async function loadTasks(project: Project, file: string): Promise<void> {
   // A module may define its tasks on the config's own Duly and export nothing.
   const count = (): number => project.tasks.length + (project.duly?.tasks.size ?? 0);
   const before = count();
-  const isTold = readTasks(project, file, await importModule(file));
-  if (isTold || count() > before) return;
+  const hasTasks = readTasks(project, file, await importModule(file));
+  if (hasTasks || count() > before) return;
   project.warnings.push(
     `"${shown(file)}" exports no task: an object with "name" and "run". A file that is no module of tasks is left out if its name begins with "_".`,
   );

@@ -323,7 +323,7 @@ test('help and version need no store and end with 0; a noun without a verb ends 
 });
 
 // Prints every module of the library that is loaded.
-const tellsOfCore = `import { registerHooks } from 'node:module';
+const reportsCore = `import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => {
   if (url.includes('/packages/core/')) process.stderr.write(url + '\\n');
   return next(url, context);
@@ -331,7 +331,7 @@ registerHooks({ load: (url, context, next) => {
 
 test('help and version load nothing of the library; help of a command is that of its innermost word', async (t) => {
   const folder = createFolder(t);
-  folder.env.NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(tellsOfCore)}`;
+  folder.env.NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(reportsCore)}`;
   for (const args of [
     ['--help'],
     ['help'],

@@ -51,7 +51,7 @@ export function openEventStream(options: {
   const { pages, facts, texts, filter, clock } = options;
   // Those that are told are left in it until all are: taking the first of a long list away costs as much as its length.
   let waiting: LiveEvent[] = [];
-  let toldCount = 0;
+  let sentCount = 0;
   let position: number | null = null;
   let isClosed = false;
 
@@ -80,12 +80,12 @@ export function openEventStream(options: {
   }
 
   function take(): LiveEvent | null {
-    return waiting[toldCount] === undefined ? null : (waiting[toldCount++] as LiveEvent);
+    return waiting[sentCount] === undefined ? null : (waiting[sentCount++] as LiveEvent);
   }
 
   return {
     // Everything before the events that wait is told, and all that wait are of the page that ends here.
-    place: () => (toldCount === waiting.length && position !== null ? String(position) : null),
+    place: () => (sentCount === waiting.length && position !== null ? String(position) : null),
     more: take,
     close() {
       isClosed = true;
@@ -107,7 +107,7 @@ export function openEventStream(options: {
         // Named at once: whoever is cut off before the first event goes on from here.
         if (isFirst) events.unshift({ event: null, id: String(startOf(value)), data: null });
         waiting = events;
-        toldCount = 0;
+        sentCount = 0;
       }
     },
   };

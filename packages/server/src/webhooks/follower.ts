@@ -121,7 +121,7 @@ async function followOnce(deps: FollowerDeps, signal: AbortSignal): Promise<void
   try {
     for await (const page of duly.changes({ after: cursor.position, signal: until, idle: idle.ms })) {
       if (page.gap) await tellSince(deps, cursor.at, until);
-      else await tellPage(deps, page);
+      else await deliverPage(deps, page);
       idle.changed();
       cursor = { position: page.position, at: page.changes.at(-1)?.at.getTime() ?? cursor.at };
       timer ??= clock.after(saveMs, () => void save().catch((error: unknown) => failed.abort(error)), {
@@ -167,7 +167,7 @@ function idleOf({ endpoints }: FollowerDeps): { ms(): number; changed(): void } 
 }
 
 /** Makes the deliveries of one page of changes. */
-async function tellPage(deps: FollowerDeps, { changes }: ChangesPage): Promise<void> {
+async function deliverPage(deps: FollowerDeps, { changes }: ChangesPage): Promise<void> {
   const ended = changes.filter(({ status }) => isTerminal(status));
   if (ended.length === 0) return;
   const { duly, endpoints } = deps;

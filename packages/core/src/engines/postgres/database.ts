@@ -191,7 +191,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
         const next = await (isTooManyConnections(error) && leftMs > 0
           ? afterOthers(before, leftMs)
           : 'nothing');
-        if (usedCount + connectingCount === 0) for (const tell of waiting.splice(0)) tell('nothing');
+        if (usedCount + connectingCount === 0) for (const resume of waiting.splice(0)) resume('nothing');
         if (next === 'nothing') throw storeError(error, { place, unknown: false });
         if (next !== 'room') return next;
       }
@@ -214,15 +214,15 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     if (givenBackCount > before) return 'room';
     if (usedCount + connectingCount === 0) return 'nothing';
     return new Promise((resolve) => {
-      const tell = (next: Next): void => {
+      const resume = (next: Next): void => {
         timer.cancel();
         resolve(next);
       };
       const timer = clock.after(ms, () => {
-        waiting.splice(waiting.indexOf(tell), 1);
+        waiting.splice(waiting.indexOf(resume), 1);
         resolve('nothing');
       });
-      waiting.push(tell);
+      waiting.push(resume);
     });
   }
 

@@ -2930,7 +2930,7 @@ BEGIN
       'Read it again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
-  IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'tell') THEN
+  IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'slotDetails') THEN
     PERFORM duly.refuse_1('records_conflict',
       format('A run of schedule "%s" that was to be told what is merged into it no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
@@ -2987,7 +2987,7 @@ BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
     PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  PERFORM duly.tell_1(p_change -> 'tell');
+  PERFORM duly.tell_1(p_change -> 'slotDetails');
   SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
   PERFORM duly.audit_1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
     CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_1(v_before, v_spec.spec) END,
@@ -3193,7 +3193,7 @@ DECLARE
   v_one jsonb;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;
-  IF jsonb_typeof(p_group -> 'tell') = 'array' AND NOT duly.all_wait_1(p_group -> 'tell') THEN
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait_1(p_group -> 'slotDetails') THEN
     PERFORM 1 FROM duly.schedules WHERE id = v_id AND version = v_version;
     IF NOT FOUND THEN RETURN 'conflict'; END IF;
     PERFORM duly.leave_leases_1(ARRAY[v_fence], ARRAY[v_id]);
@@ -3212,7 +3212,7 @@ BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
     PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  IF jsonb_typeof(p_group -> 'tell') = 'array' THEN PERFORM duly.tell_1(p_group -> 'tell'); END IF;
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell_1(p_group -> 'slotDetails'); END IF;
   -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   -- that would have ended. But it did not plan to come back at once.
   IF v_over THEN PERFORM duly.hint_1('s'); END IF;

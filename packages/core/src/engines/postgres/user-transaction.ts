@@ -3,7 +3,7 @@ import type { Notification, UserTransaction, WatchedTransaction } from '../../co
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import { sqlStateOf, storeError } from './store-error.ts';
 import { recogniseTransaction } from './transactions/recognise.ts';
-import { type Transaction, untold } from './transactions/transaction.ts';
+import { type Transaction, unknownStatus } from './transactions/transaction.ts';
 import { enqueue } from './verbs/enqueue.ts';
 import { settleInTransaction } from './verbs/exchange.ts';
 import { get, list } from './verbs/list.ts';
@@ -91,7 +91,7 @@ class TransactionDatabase implements Database {
     const { schema, place } = this.#options;
     const refusal = this.#transaction.refusal();
     // Of the statements that the server takes in a transaction only, the one that does least: reading locks as much.
-    if (refusal === untold) await this.#ask(`LOCK TABLE "${schema}".meta IN ACCESS SHARE MODE`, []);
+    if (refusal === unknownStatus) await this.#ask(`LOCK TABLE "${schema}".meta IN ACCESS SHARE MODE`, []);
     else if (refusal !== null) throw notOpen(place, refusal);
   }
 

@@ -318,7 +318,7 @@ WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1 ORDER BY seq LI
 WHERE schedule_id = ? AND json_extract(slot, '$.allow') IS NOT 1`,
     unstarted: `SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_at IS NULL`,
     waits: `SELECT 1 FROM jobs WHERE id = ? AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED')`,
-    tell: `UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?`,
+    setSlotDetails: `UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?`,
     free: `UPDATE schedules SET lease_until = NULL, token = NULL, node = NULL WHERE id = ? AND version = ? AND fence = ?`,
     addSlot: `INSERT INTO slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -119,6 +119,6 @@ export function mergeInto(planState: PlanState, runId: string, slotAt: number): 
   const covers = addCovers(known, { fromAt: slotAt, toAt: slotAt, count: 1 });
   noteWaiting(planState, runId, covers);
   const planned = planState.runs.find(({ id }) => id === runId);
-  if (planned === undefined) planState.tell.set(runId, covers);
+  if (planned === undefined) planState.mergedInto.set(runId, covers);
   else planned.details.covers = covers;
 }

@@ -290,7 +290,7 @@ function decideStretch(
 }
 
 // Up to so many slots, missed and excluded ones are told apart in rows of their own.
-const toldApartMax = 256;
+const listedMax = 256;
 
 /**
  * Missed slots, with the excluded ones among them in rows of their own while there are few. Where there are many, they are one row that
@@ -316,13 +316,13 @@ function decideMissed(
     record(planState, { fromAt, toAt, count, ...missed });
     return;
   }
-  const apart = tellApart(rule, fromAt, toAt, missed);
+  const apart = listApart(rule, fromAt, toAt, missed);
   if (apart === null) record(planState, { fromAt, toAt, count, ...missed });
   else for (const { slotAt, decision, reason } of apart) recordSlot(planState, slotAt, decision, reason);
 }
 
 /** Each slot's own decision, or null when there are too many to look at. */
-function tellApart(
+function listApart(
   { all, open }: CalendarRule,
   fromAt: number,
   toAt: number,
@@ -331,7 +331,7 @@ function tellApart(
   const apart: { slotAt: number; decision: Decision; reason: Reason }[] = [];
   let openAt = open.next(fromAt - 1);
   for (let at: number | null = fromAt; at !== null && at <= toAt; at = all.next(at)) {
-    if (apart.length === toldApartMax) return null;
+    if (apart.length === listedMax) return null;
     if (openAt !== null && openAt < at) openAt = open.next(at - 1);
     apart.push(
       at === openAt

@@ -128,7 +128,7 @@ export function planTrigger(
   if (fate.kind === 'skip')
     return { plan: finishPlan(planState), outcome: { kind: 'skipped', reason: fate.reason } };
   if (fate.kind === 'merge') {
-    planState.tell.set(fate.into, null);
+    planState.mergedInto.set(fate.into, null);
     return { plan: finishPlan(planState), outcome: { kind: 'merged', into: fate.into } };
   }
   if (fate.kind === 'look')

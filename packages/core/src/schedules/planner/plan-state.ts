@@ -20,7 +20,7 @@ export interface PlanState {
   readonly rows: SlotRow[];
   readonly runs: PlannedRun[];
   readonly cancel: Plan['cancel'];
-  readonly tell: Map<string, Covers | null>;
+  readonly mergedInto: Map<string, Covers | null>;
   readonly events: PlanEvent[];
   active: SeenRun[];
   activeCount: number;
@@ -38,7 +38,7 @@ export function beginPlan(input: PlanInput): PlanState {
     rows: [],
     runs: [],
     cancel: [],
-    tell: new Map(),
+    mergedInto: new Map(),
     events: [],
     active: input.active.map(({ id, status, origin, cancelRequestedAt }) => ({
       id,

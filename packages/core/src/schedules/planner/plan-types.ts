@@ -83,7 +83,7 @@ export interface Plan {
   /** Runs to end before the new ones are made. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
   /** Waiting runs into which something was merged, and the slots they learn of; null: none, a trigger. The plan holds only while they wait. */
-  tell: { id: string; covers: Covers | null }[];
+  mergedInto: { id: string; covers: Covers | null }[];
   /** Due slots are left: because the catch-up budget is spent, or because a run made here must first be seen by the store. */
   more: boolean;
   events: PlanEvent[];

@@ -99,7 +99,7 @@ export function finishPlan(planState: PlanState, rule: PlanRule = planState.inpu
     slots: planState.rows,
     runs: planState.runs,
     cancel: planState.cancel,
-    tell: [...planState.tell].map(([id, covers]) => ({ id, covers })),
+    mergedInto: [...planState.mergedInto].map(([id, covers]) => ({ id, covers })),
     more: planState.stopped !== null,
     events: planState.events,
   };

@@ -303,7 +303,7 @@ export async function openThreadStore(url: string): Promise<Store> {
     post({ kind: 'heartbeats-open', heartbeats: which, node, shared, heartbeatMs });
     return {
       // The thread holds what it gives and drops what it settles by itself: a busy worker would send it thousands of leases a second.
-      isToldByStore: true,
+      followsStoreCalls: true,
       hold() {},
       drop(leases) {
         post({

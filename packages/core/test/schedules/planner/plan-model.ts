@@ -68,7 +68,7 @@ export class PlanModel {
   lastFiredSlotAt: number | null = null;
   newestRun: string | null = null;
   missedSinceFired: number[] = [];
-  toldTo = new Map<string, number[]>();
+  mergedInto = new Map<string, number[]>();
   madeAt = new Map<string, number>();
   named = new Set<number>();
   namesComing = false;
@@ -431,9 +431,9 @@ export class PlanModel {
     const way = this.byOverlap();
     if (way.do === 'skip') return this.write(slotAt, 'skipped', way.reason);
     if (way.do === 'merge') {
-      const merged = [...(this.toldTo.get(way.into) ?? []), slotAt];
-      this.toldTo.delete(way.into);
-      this.toldTo.set(way.into, merged);
+      const merged = [...(this.mergedInto.get(way.into) ?? []), slotAt];
+      this.mergedInto.delete(way.into);
+      this.mergedInto.set(way.into, merged);
       if (!this.madeAt.has(way.into)) this.madeAt.set(way.into, this.told.now);
       const fresh = this.step.runs.find(({ id }) => id === way.into);
       if (fresh === undefined) this.step.told.set(way.into, coversOf(merged));
@@ -600,7 +600,7 @@ export class PlanModel {
         .at(-1);
       if (waiting !== undefined) return { do: 'merge', into: waiting.id };
       // The store tells of the ten oldest. If none of them is younger than the newest that was made to wait, that one waits still.
-      const newest = [...this.toldTo.keys()].at(-1);
+      const newest = [...this.mergedInto.keys()].at(-1);
       if (newest !== undefined && this.seenCount > others.length) {
         const madeAt = this.madeAt.get(newest) ?? 0;
         if (this.told.active.every(({ id, dueAt }) => id !== newest && dueAt <= madeAt)) {
@@ -665,7 +665,7 @@ export class PlanModel {
     this.newestRun = id;
     if (hasOwnInput) this.ownInputs.add(id);
     else if (this.policies.overlap === 'bufferOne' && run.gates.length > 0 && run.origin !== 'backfill') {
-      this.toldTo.set(id, [...covered]);
+      this.mergedInto.set(id, [...covered]);
     }
     return id;
   }
@@ -717,11 +717,11 @@ export class PlanModel {
     this.seen = told.active.map((run) => ({ ...run, fresh: false }));
     this.seenCount = told.activeCount;
     this.budget = told.limits.catchUpBudget;
-    for (const id of this.toldTo.keys()) {
+    for (const id of this.mergedInto.keys()) {
       const run = told.active.find((one) => one.id === id);
       const mayWait =
         run === undefined ? told.activeCount > told.active.length : /BLOCKED|PENDING/.test(run.status);
-      if (!mayWait) this.toldTo.delete(id);
+      if (!mayWait) this.mergedInto.delete(id);
     }
     this.stopped = false;
     this.stoppedByPace = false;

@@ -143,7 +143,7 @@ class World {
 
   play(): number {
     const { rule, written } = this.#spec;
-    this.#tell(`made ${JSON.stringify({ ...rule, ...written })}`);
+    this.#mergedInto(`made ${JSON.stringify({ ...rule, ...written })}`);
     const { now, newJobId, limits } = this.#input();
     const created = planCreate({
       id: this.#id,
@@ -334,24 +334,24 @@ class World {
     switch (action) {
       case 0: {
         const untilAt = this.#chance(0.5) ? this.#pauseEnd(input) : null;
-        this.#tell(`pause until ${untilAt === null ? 'resume' : formatInstant(untilAt)}`);
+        this.#mergedInto(`pause until ${untilAt === null ? 'resume' : formatInstant(untilAt)}`);
         const created = planPause(input, { note: 'n', untilAt, by: null });
         this.#accept(created, model.pause(told, untilAt));
         return true;
       }
       case 1:
       case 2:
-        this.#tell('resume');
+        this.#mergedInto('resume');
         this.#accept(planResume(input), model.resume(told));
         return true;
       case 3:
-        this.#tell('skip next');
+        this.#mergedInto('skip next');
         this.#accept(planSkipNext(input).plan, model.skipNext(told));
         return true;
       case 4: {
         const allow = this.#chance(0.5);
         const hasOwnInput = this.#chance(0.3);
-        this.#tell(`trigger${allow ? ' (allow)' : ''}${hasOwnInput ? ' (own input)' : ''}`);
+        this.#mergedInto(`trigger${allow ? ' (allow)' : ''}${hasOwnInput ? ' (own input)' : ''}`);
         this.#accept(
           planTrigger(input, { allow, hasOwnInput }).plan,
           model.trigger(told, allow, hasOwnInput),
@@ -366,7 +366,7 @@ class World {
         return true;
       case 8: {
         if (!this.#chance(0.3)) return true;
-        this.#tell('delete');
+        this.#mergedInto('delete');
         const { slots, cancelled, finishing, unseenCount } = planDelete(input);
         const before = withPendingSlot(this.#rule, this.#state.undue);
         checkRows(slots, before, this.#state.cursorAt);
@@ -376,7 +376,7 @@ class World {
         return false;
       }
       default:
-        this.#tell('look');
+        this.#mergedInto('look');
         this.#accept(plan(input), model.pass(told));
         return true;
     }
@@ -391,7 +391,7 @@ class World {
       reprocess: this.#chance(0.3),
       allow: this.#chance(0.4),
     };
-    this.#tell(`backfill ${JSON.stringify(request)}`);
+    this.#mergedInto(`backfill ${JSON.stringify(request)}`);
     const slotsOf = (jobs: Job[]): Set<number> => new Set(jobs.flatMap(({ slotAt }) => slotAt ?? []));
     const completed = slotsOf(this.#jobs.filter(({ status }) => status === 'COMPLETED'));
     const unfinished = slotsOf(this.#jobs.filter((job) => !isOver(job)));
@@ -413,7 +413,7 @@ class World {
     const before = this.#spec;
     const spec = this.#createSpec(choice, before);
     const isSameRule = hasSameRule(before, spec);
-    this.#tell(
+    this.#mergedInto(
       `edit to ${JSON.stringify({ ...spec.rule, ...spec.written })}${isSameRule ? ' (same rule)' : ''}`,
     );
     const edited = planEdit(input, { spec, ruleFor: (anchorAt) => planRuleOf(spec, anchorAt) });
@@ -446,13 +446,13 @@ class World {
     }
     assert.deepEqual(created.runs.map(plainRun), step.runs, 'runs');
     assert.deepEqual(created.cancel, step.cancel, 'cancel');
-    assert.deepEqual(new Map(created.tell.map(({ id, covers }) => [id, covers])), step.told, 'tell');
+    assert.deepEqual(new Map(created.mergedInto.map(({ id, covers }) => [id, covers])), step.told, 'tell');
     assert.equal(created.more, step.more, 'more');
     assert.equal(created.waitsFor, step.waitsFor, 'waitsFor');
     assert.equal(shownAt(created.dueAt), shownAt(step.dueAt), 'dueAt');
     assert.equal(created.state.pause !== null, step.paused, 'paused');
     assert.equal(created.state.flaggedAt !== null, step.flagged, 'flagged');
-    for (const { id } of created.tell) {
+    for (const { id } of created.mergedInto) {
       const status = this.#jobs.find((one) => one.id === id)?.status ?? 'gone';
       assert.match(status, /^(BLOCKED|PENDING)$/, 'a slot is merged only into a run that has not started');
     }
@@ -508,7 +508,7 @@ class World {
     this.#dueAt = created.dueAt;
   }
 
-  #tell(text: string): void {
+  #mergedInto(text: string): void {
     this.history.push(`${formatInstant(this.#now)}  ${text}`);
   }
 

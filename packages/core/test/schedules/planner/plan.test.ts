@@ -271,7 +271,7 @@ test('under bufferOne one run waits, also behind more than ten that the store do
   const second_ = plan({ ...input, state: first.state, active, activeCount: 12, now: madeAt + 2 * hour });
   assert.deepEqual([second_.runs.length, second_.slots[0]?.decision], [0, 'merged']);
   assert.deepEqual(
-    second_.tell.map(({ id }) => id),
+    second_.mergedInto.map(({ id }) => id),
     ['job_1'],
   );
   // A newer one among the oldest ten: the run that waited is over, and another may wait.

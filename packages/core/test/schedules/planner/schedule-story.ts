@@ -233,7 +233,7 @@ export class ScheduleStory {
         ].join(' '),
       );
     }
-    for (const { id, covers } of decided.tell) {
+    for (const { id, covers } of decided.mergedInto) {
       if (covers === null) continue;
       this.#jobs.push(`${this.#runs.find((one) => one.id === id)?.name} ${coversText('told of', covers)}`);
     }

@@ -1,4 +1,4 @@
-import { type RecogniseTransaction, type TransactionEnd, untold } from './transaction.ts';
+import { type RecogniseTransaction, type TransactionEnd, unknownStatus } from './transaction.ts';
 
 interface PgClient {
   query(text: string, values: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
@@ -24,7 +24,7 @@ export const recognisePg: RecogniseTransaction = (tx) => {
   return {
     query: async (text, values) => (await client.query(text, values)).rows,
     refusal() {
-      if (typeof client.getTransactionStatus !== 'function') return untold;
+      if (typeof client.getTransactionStatus !== 'function') return unknownStatus;
       const status = client.getTransactionStatus();
       if (status === 'I') return 'no transaction is open on this client';
       if (status === 'E') return 'it has failed and can only be rolled back';

@@ -1,4 +1,4 @@
-import { type RecogniseTransaction, untold } from './transaction.ts';
+import { type RecogniseTransaction, unknownStatus } from './transaction.ts';
 
 interface TransactionSql {
   unsafe(text: string, values: unknown[]): PromiseLike<Iterable<Record<string, unknown>>>;
@@ -14,6 +14,6 @@ export const recognisePostgresJs: RecogniseTransaction = (tx) => {
   return {
     query: async (text, values) => [...(await sql.unsafe(text, [...values]))],
     // After the commit it still leads to a connection, on which everything would be a transaction of its own.
-    refusal: () => untold,
+    refusal: () => unknownStatus,
   };
 };

@@ -180,14 +180,14 @@ function firedTogether({ groups }: FireInput): SoleDecision[] {
   for (const group of groups) {
     if (seen.has(group.scheduleId)) return [];
     seen.add(group.scheduleId);
-    const { jobs, slots, cancel, tell, waitsFor } = group;
+    const { jobs, slots, cancel, slotDetails, waitsFor } = group;
     const [job] = jobs;
     const [slot] = slots;
     if (job === undefined || slot === undefined || jobs.length > 1 || slots.length > 1) continue;
     const isSole =
       group.fence === fence &&
       cancel.length === 0 &&
-      (tell === undefined || tell.length === 0) &&
+      (slotDetails === undefined || slotDetails.length === 0) &&
       (waitsFor === null || waitsFor === job.id) &&
       isPlain(job) &&
       'at' in job.due &&

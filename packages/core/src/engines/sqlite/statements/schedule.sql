@@ -82,7 +82,7 @@ SELECT id FROM jobs INDEXED BY jobs_schedule WHERE schedule_id = ? AND started_a
 -- name: waits
 SELECT 1 FROM jobs WHERE id = ? AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED')
 
--- name: tell
+-- name: setSlotDetails
 UPDATE jobs SET slot = json_set(slot, '$.details', ?) WHERE id = ?
 
 -- name: free

@@ -80,7 +80,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
       details: { id: change.id, version },
     });
   }
-  if (change.op === 'put' && !allWait(work, change.tell ?? [])) {
+  if (change.op === 'put' && !allWait(work, change.slotDetails ?? [])) {
     throw dulyError('records_conflict', {
       message: `A run of schedule "${change.id}" that was to be told what is merged into it no longer waits.`,
       hint: 'Read the schedule again and repeat the change.',
@@ -129,7 +129,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
   endOthers(work, change.cancel ?? [], actor);
   for (const job of change.jobs) createJob(work, job, false);
   for (const slot of change.slots) addSlot(work, change.id, generation, slot);
-  tell(work, change.tell ?? []);
+  setSlotDetails(work, change.slotDetails ?? []);
   const after = work.get<ScheduleRow>(statements.schedule.read, change.id) as ScheduleRow;
   audit(work, {
     actor,
@@ -307,7 +307,7 @@ function fireGroup(
   create: (spec: JobSpec) => unknown,
 ): FireReply['groups'][number] {
   const { scheduleId, waitsFor, jobs } = group;
-  if (!allWait(work, group.tell ?? [])) {
+  if (!allWait(work, group.slotDetails ?? [])) {
     const isOurs = work.run(statements.schedule.free, scheduleId, group.version, group.fence) > 0;
     return isOurs ? 'stale' : 'conflict';
   }
@@ -325,7 +325,7 @@ function fireGroup(
   endOthers(work, group.cancel, node);
   for (const job of jobs) create(job);
   for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
-  tell(work, group.tell ?? []);
+  setSlotDetails(work, group.slotDetails ?? []);
   // As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   // that would have ended. But it did not plan to come back at once.
   if (isWaitOver) work.notifications.add('schedules');
@@ -340,13 +340,13 @@ function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void
 }
 
 /** Whether the runs that are to be told something still wait, and so will hear it. */
-function allWait(work: Work, told: NonNullable<FireGroup['tell']>): boolean {
-  return told.every(({ id }) => work.get(statements.schedule.waits, id) !== undefined);
+function allWait(work: Work, slotDetails: NonNullable<FireGroup['slotDetails']>): boolean {
+  return slotDetails.every(({ id }) => work.get(statements.schedule.waits, id) !== undefined);
 }
 
 /** Gives runs that wait behind others their new details. */
-function tell(work: Work, told: NonNullable<FireGroup['tell']>): void {
-  for (const { id, details } of told) work.run(statements.schedule.tell, details, id);
+function setSlotDetails(work: Work, slotDetails: NonNullable<FireGroup['slotDetails']>): void {
+  for (const { id, details } of slotDetails) work.run(statements.schedule.setSlotDetails, details, id);
 }
 
 /**
