@@ -119,7 +119,7 @@ const defaultLeaseMs = 30_000;
 const claimMax = 2_000;
 const settleMax = 2_000;
 // A job that was taken and finds no place for so long goes back: another worker may have one.
-const waitForPlaceMs = 250;
+const waitForCapacityMs = 250;
 // A job that must run alone has waited long enough for a moment when nothing runs.
 const soloPatienceMs = 30_000;
 // A store that is away is asked again after this time at the latest.
@@ -433,8 +433,8 @@ export function createWorker(options: WorkerOptions): Worker {
   /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
   function claimLimit(): number {
     if (takesNothing()) return 0;
-    const places = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * prefetchCount);
-    return Math.min(claimMax, places - waiting.length - reserved);
+    const capacity = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * prefetchCount);
+    return Math.min(claimMax, capacity - waiting.length - reserved);
   }
 
   /** Attempts that count against the concurrency: all but those in the slots for internal work. */
@@ -478,8 +478,8 @@ export function createWorker(options: WorkerOptions): Worker {
   function requestLimit(): number {
     const limit = claimLimit();
     if (takesNothing()) return limit;
-    const places = Math.min(claimMax, Math.max(throughput.recentCount(), throughput.possibleCount()));
-    return Math.max(limit, places - waiting.length - requested);
+    const capacity = Math.min(claimMax, Math.max(throughput.recentCount(), throughput.possibleCount()));
+    return Math.max(limit, capacity - waiting.length - requested);
   }
 
   function createClaim(limit = claimLimit()): ClaimRequest | null {
@@ -562,19 +562,19 @@ export function createWorker(options: WorkerOptions): Worker {
         break;
       if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;
       count++;
-      if (hasPlace(one.job.type)) start(one);
+      if (hasCapacity(one.job.type)) start(one);
       else passedOver.push(one);
     }
     if (count === waiting.length) waiting = passedOver;
     else if (count > 0) waiting.splice(0, count, ...passedOver);
-    if (waiting.length > 0) waitTimer ??= clock.after(waitForPlaceMs, giveBackLongWaiting);
+    if (waiting.length > 0) waitTimer ??= clock.after(waitForCapacityMs, releaseLongWaiting);
   }
 
   /**
    * Whether the task's own limit lets another one start. A claim asks for no more than that, but two may be on their way at once, with
    * an enqueue and with an exchange, and one that is repeated after an unknown outcome brings what it was given before.
    */
-  function hasPlace(type: string): boolean {
+  function hasCapacity(type: string): boolean {
     const limit = tasks.get(type)?.concurrency ?? null;
     if (limit === null) return true;
     let count = 0;
@@ -696,9 +696,9 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   }
 
-  function giveBackLongWaiting(): void {
+  function releaseLongWaiting(): void {
     waitTimer = null;
-    const before = clock.elapsed() - waitForPlaceMs;
+    const before = clock.elapsed() - waitForCapacityMs;
     const tooLong = waiting.filter(({ takenElapsed }) => takenElapsed <= before);
     waiting = waiting.filter(({ takenElapsed }) => takenElapsed > before);
     returnJobs(tooLong);
@@ -838,7 +838,7 @@ export function createWorker(options: WorkerOptions): Worker {
       if (draining !== null) return 'The worker is draining.';
       if (isBehind()) return 'Outcomes wait to be recorded because the store is slow or away.';
       if (zombieCount < concurrency) return null;
-      return `All ${concurrency} places are held by handlers that ignored their timeout or cancellation.`;
+      return `All ${concurrency} concurrency slots are held by handlers that ignored their timeout or cancellation.`;
     },
   };
 }
