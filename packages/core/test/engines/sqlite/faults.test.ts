@@ -37,7 +37,7 @@ test('a full disk refuses what does not fit, loses nothing it had accepted, and 
 test('a file that can only be read is refused with a code that says so', (t) => {
   const folder = testFolder(t);
   const result = runWithMounts(
-    `mount -t tmpfs tmpfs '${folder}' && "$0" "$1" make '${folder}' >&2 && mount -o remount,ro '${folder}'`,
+    `mount -t tmpfs tmpfs '${folder}' && "$0" "$1" create '${folder}' >&2 && mount -o remount,ro '${folder}'`,
     folder,
     'read-only',
   );
