@@ -46,6 +46,7 @@ const engineLoaders = ['store/open-engine.ts', 'store/examine.ts', 'store/open-u
 const entryPointsOfCore = [
   '@duly/core',
   '@duly/core/internal',
+  '@duly/core/internal/browser',
   '@duly/core/sqlite',
   '@duly/core/postgres',
   '@duly/core/testing',
@@ -56,7 +57,7 @@ export const packageImports: Readonly<Record<string, { any: readonly string[]; t
   {
     core: { any: [] },
     conformance: { any: ['@duly/core', '@duly/core/internal'] },
-    server: { any: ['@duly/core', '@duly/core/internal'] },
+    server: { any: ['@duly/core', '@duly/core/internal', '@duly/core/internal/browser'] },
     dashboard: {
       any: ['@duly/core/internal/browser'],
       type: ['@duly/core', '@duly/core/internal', '@duly/server/client'],

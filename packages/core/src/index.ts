@@ -23,6 +23,7 @@ export {
   type TerminalStatus,
   terminalStatuses,
 } from './contract/job-status.ts';
+export type { CatchUpMode, JitterMode, OverlapMode } from './contract/policy-modes.ts';
 export type { ExpiredValue, Expiring, Expiry } from './coordination/expiring.ts';
 export type { CleanupTask, ExpiringOptions } from './coordination/expiring-sets.ts';
 export type { LockKind } from './coordination/held-lock.ts';
@@ -114,12 +115,7 @@ export type {
 } from './schedules/definition/definition.ts';
 export { type ExplainOptions, explain } from './schedules/definition/explain.ts';
 export type { ScheduleChanges } from './schedules/definition/override.ts';
-export type {
-  CatchUpMode,
-  JitterMode,
-  OverlapMode,
-  SchedulePolicies,
-} from './schedules/definition/policies.ts';
+export type { SchedulePolicies } from './schedules/definition/policies.ts';
 export {
   type PreviewOptions,
   type PreviousOptions,

@@ -1,5 +1,6 @@
 // The public face of `@duly/server`.
-export { type Caller, type Scope, scopes } from './auth/caller.ts';
+export { type Scope, scopes } from '@duly/core/internal/browser';
+export type { Caller } from './auth/caller.ts';
 export type { CreatedKey, KeyInfo, Keys, NewKey } from './auth/keys.ts';
 export { defaultPort, type Listening, type ListenOptions, listen } from './http/node.ts';
 export type { Problem } from './http/problem.ts';

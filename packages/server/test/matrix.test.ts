@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { errorCodes } from '@duly/core';
-import { allows, type Scope, scopes } from '../src/auth/caller.ts';
+import { allows, type Scope, scopes } from '@duly/core/internal/browser';
 import { type Fixture, startServer } from './fixture.ts';
 import { isDocumentedRefusal, type Operation, operationsOf } from './operations.ts';
 import { addressOf, createSamples, missingSamples, onlyForA, type Samples, scheduleForA } from './samples.ts';

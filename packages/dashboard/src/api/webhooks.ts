@@ -6,9 +6,6 @@ import { get } from './request.ts';
 
 export type { Webhook } from '@duly/server/client';
 
-/** How a job can end, as a webhook chooses among them. */
-export const ends = ['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'] as const;
-
 /** All webhooks. */
 export function useWebhooks() {
   return useQuery({

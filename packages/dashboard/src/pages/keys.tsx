@@ -1,7 +1,7 @@
+import { scopes } from '@duly/core/internal/browser';
 import { useState } from 'react';
 import { type Key, useKeys, useSend } from '../api/operations.ts';
 import { useCaller } from '../shell/caller.tsx';
-import { scopes } from '../shell/pages.ts';
 import { Time } from '../time/time.tsx';
 import { Button } from '../ui/button.tsx';
 import { DeleteButton } from '../ui/delete-button.tsx';

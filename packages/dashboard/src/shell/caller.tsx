@@ -1,8 +1,9 @@
+import { allows, type Scope } from '@duly/core/internal/browser';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { sessionKey } from '../api/queries.ts';
 import { get } from '../api/request.ts';
-import { allows, type PageLink, pageLinks, type Scope } from './pages.ts';
+import { type PageLink, pageLinks } from './pages.ts';
 
 /** Who looks at the dashboard, as the server sees it. */
 export interface Caller {

@@ -1,3 +1,4 @@
+import type { Scope } from '@duly/core/internal/browser';
 import {
   Activity,
   Bell,
@@ -15,17 +16,6 @@ import {
   Skull,
   Webhook,
 } from 'lucide-react';
-
-/** What a key may do; each includes those before it. */
-export const scopes = ['read', 'run', 'operate', 'admin'] as const;
-
-/** One of them. */
-export type Scope = (typeof scopes)[number];
-
-/** Whether a key of this scope may do what needs another. */
-export function allows(scope: Scope, needed: Scope): boolean {
-  return scopes.indexOf(scope) >= scopes.indexOf(needed);
-}
 
 /** A page of the dashboard, as the navigation, the palette and the keyboard know it. */
 export interface PageLink {

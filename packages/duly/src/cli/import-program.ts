@@ -1,4 +1,6 @@
+import { catchUpModes, overlapModes } from '@duly/core/internal/browser';
 import type { Command } from 'commander';
+import { choicesText } from './choices.ts';
 import { type ActionOf, addCommand, addGroup } from './command-builder.ts';
 
 /** `duly import …`. */
@@ -31,11 +33,11 @@ export function addImport(program: Command, action: ActionOf): void {
     )
     .option(
       '--missed <choice>',
-      'nobody was there when a slot came: skip (default, as cron does), latest or all',
+      `nobody was there when a slot came: ${choicesText(catchUpModes, { skip: 'default, as cron does' })}`,
     )
     .option(
       '--overlap <choice>',
-      'the run before is not finished: skip (default), allow (as cron does), buffer-one, buffer-all, cancel-other or terminate-other',
+      `the run before is not finished: ${choicesText(overlapModes, { skip: 'default', allow: 'as cron does' })}`,
     )
     .option('--jitter <duration>', 'spread runs: each slot falls due up to so much later')
     .option('--skip-unreadable', 'import the other lines')

@@ -1,4 +1,6 @@
+import { scopes } from '@duly/core/internal/browser';
 import { Command } from 'commander';
+import { choicesText } from './choices.ts';
 import {
   type ActionOf,
   addCommand,
@@ -266,7 +268,7 @@ function addKeys(program: Command, action: ActionOf): void {
     .alias('list')
     .action(action(async () => (await import('../commands/keys.ts')).keysLs));
   addCommand(keys, 'add', 'make a key; it is shown only once')
-    .option('--scope <scope>', 'read, run, operate or admin; each holds those before it (default run)')
+    .option('--scope <scope>', `${choicesText(scopes)}; each holds those before it (default run)`)
     .option('--tenant <name>', 'the one tenant that it is for')
     .option('--for <duration>', 'ends by itself after this long')
     .option('--note <text>', 'what it is for')

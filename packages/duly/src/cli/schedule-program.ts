@@ -1,4 +1,6 @@
+import { catchUpModes, jitterModes, overlapModes } from '@duly/core/internal/browser';
 import type { Command } from 'commander';
+import { choicesText } from './choices.ts';
 import {
   type ActionOf,
   addCommand,
@@ -76,20 +78,29 @@ function addCreating(schedules: Command, action: ActionOf): void {
     .argument('<name>')
     .requiredOption('--task <name>', 'the task that it runs')
     .option('--input <json or text>', 'what each run is given')
-    .option('--missed <choice>', 'nobody was there when a slot came: skip, latest (default) or all')
+    .option(
+      '--missed <choice>',
+      `nobody was there when a slot came: ${choicesText(catchUpModes, { latest: 'default' })}`,
+    )
     .option('--catch-up-window <duration>', 'how far back slots are caught up on')
     .option('--catch-up-limit <count>', 'how many slots are caught up on with all (default 100)')
     .option(
       '--overlap <choice>',
-      'the run before is not finished: skip (default), allow, buffer-one, buffer-all, cancel-other or terminate-other',
+      `the run before is not finished: ${choicesText(overlapModes, { skip: 'default' })}`,
     )
     .option('--buffer-limit <count>', 'how many runs may wait with buffer-all (default 1000)')
     .option('--start-deadline <duration>', 'how late a run may still start')
     .option('--finish-deadline <duration>', 'when a person is told that it is not done')
     .option('--jitter <duration>', 'spread runs: each slot falls due up to so much later')
-    .option('--jitter-mode <choice>', 'per-schedule (default) or per-fire')
-    .option('--on-resume <choice>', 'slots that fell in a pause: skip (default), latest or all')
-    .option('--on-edit <choice>', 'slots that were late at an edit: skip (default), latest or all')
+    .option('--jitter-mode <choice>', choicesText(jitterModes, { perSchedule: 'default' }))
+    .option(
+      '--on-resume <choice>',
+      `slots that fell in a pause: ${choicesText(catchUpModes, { skip: 'default' })}`,
+    )
+    .option(
+      '--on-edit <choice>',
+      `slots that were late at an edit: ${choicesText(catchUpModes, { skip: 'default' })}`,
+    )
     .option('--pause-after-failures <count>', 'pause it after so many failures in a row')
     .option('--flag-after-failures <count>', 'flag it after so many failures in a row')
     .option('--max-runs <count>', 'how many slots fire at most')

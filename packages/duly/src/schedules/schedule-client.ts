@@ -1,4 +1,5 @@
 import { DulyError, isDulyError, type Rule, resolveRule, type Schedule } from '@duly/core';
+import { jitterModes, overlapModes } from '@duly/core/internal/browser';
 import type { CommandContext, CommonOptions } from '../cli/context.ts';
 import { type Client, withClient } from '../client/client.ts';
 
@@ -54,8 +55,8 @@ const optionNames = new Map([
   ['dst.repeat', 'dst-repeat'],
 ]);
 
-// Values of overlap and jitterMode that are typed in another way.
-const longChoices = ['bufferOne', 'bufferAll', 'cancelOther', 'terminateOther', 'perSchedule', 'perFire'];
+// Values that are typed in another way: `buffer-all`.
+const policyModes: readonly string[] = [...overlapModes, ...jitterModes];
 
 /** Names fields and choices as they are typed: `"endAt"` is `--end-at` here, and `overlap: 'bufferAll'` is `--overlap buffer-all`. */
 function inOptions(text: string): string {
@@ -64,7 +65,7 @@ function inOptions(text: string): string {
       optionNames.has(field) ? `--${typed(field)} ${typed(choice)}` : written,
     )
     .replace(/(["'])([a-z][\w.]*)\1/gi, (quoted, mark: string, word: string) => {
-      if (longChoices.includes(word)) return `${mark}${typed(word)}${mark}`;
+      if (policyModes.includes(word)) return `${mark}${typed(word)}${mark}`;
       const name = mark === '"' ? optionNames.get(word) : undefined;
       return name === undefined ? quoted : `--${typed(name)}`;
     })

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Duly, DulyError, type StoredRecord } from '@duly/core';
-import { type Scope, scopes } from './caller.ts';
+import { type Scope, scopes } from '@duly/core/internal/browser';
 
 /** The scopes of keys, each of which holds those before it. */
 export const keyScopes: readonly Scope[] = scopes;

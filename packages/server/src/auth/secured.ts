@@ -1,10 +1,11 @@
 import { DulyError } from '@duly/core';
+import { allows, type Scope } from '@duly/core/internal/browser';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { ServerEnv } from '../http/context.ts';
 import { readBody } from '../request/body.ts';
 import { idempotent } from '../request/idempotency.ts';
-import { allows, type Caller, type Scope } from './caller.ts';
+import type { Caller } from './caller.ts';
 import type { KeyInfo } from './keys.ts';
 
 /** The cookie of a browser that is signed in. */

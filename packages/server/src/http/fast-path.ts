@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller, Scope } from '../auth/caller.ts';
-import { allows } from '../auth/caller.ts';
+import { allows, type Scope } from '@duly/core/internal/browser';
+import type { Caller } from '../auth/caller.ts';
 import { callerOfKey } from '../auth/secured.ts';
 import { own, readOwn } from '../auth/tenant.ts';
 import { presentCreated, presentJob } from '../jobs/job-presenter.ts';

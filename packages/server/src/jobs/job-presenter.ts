@@ -1,6 +1,7 @@
 import { DulyError, type Job } from '@duly/core';
 import { builtInPrefix, type JobJson, toJobJson } from '@duly/core/internal';
-import { allows, type Caller } from '../auth/caller.ts';
+import { allows } from '@duly/core/internal/browser';
+import type { Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../http/context.ts';
 import type { RedactOptions } from '../options.ts';
 import { isHidden, redacted, redactedPlace, redactedText } from './redact.ts';

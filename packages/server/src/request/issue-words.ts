@@ -76,6 +76,7 @@ function sayUnion(issue: Extract<Issue, { code: 'invalid_union' }>): string {
     : `expected ${anyOf([...new Set(words)])}`;
 }
 
-function anyOf(words: readonly string[]): string {
+/** `a, b or c`. */
+export function anyOf(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }

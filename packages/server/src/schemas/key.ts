@@ -1,10 +1,8 @@
+import { scopes } from '@duly/core/internal/browser';
 import { z } from '@hono/zod-openapi';
-import { scopes } from '../auth/caller.ts';
 import { instant, name, note } from './answers.ts';
 
-const scope = z
-  .enum(scopes)
-  .openapi({ description: 'Each holds those before it: read, run, operate, admin.' });
+const scope = z.enum(scopes).openapi({ description: `Each holds those before it: ${scopes.join(', ')}.` });
 
 /** A key as it is shown. */
 export const keySchema = z

@@ -1,6 +1,8 @@
 import { jobStatuses } from '@duly/core';
 import type { ComingSlotJson, LedgerSlotJson, ScheduleJson } from '@duly/core/internal';
+import { catchUpModes, overlapModes } from '@duly/core/internal/browser';
 import { z } from '@hono/zod-openapi';
+import { anyOf } from '../request/issue-words.ts';
 import { duration, instant, name, note, orNull } from './answers.ts';
 import { jobSchema, retrySchema } from './job.ts';
 import { target } from './targets.ts';
@@ -34,13 +36,25 @@ const ruleFields = {
     .optional(),
 };
 
+function quotedChoices(choices: readonly string[]): string {
+  return anyOf(choices.map((choice) => `"${choice}"`));
+}
+
 const policyFields = {
-  missed: z.string().max(30).optional().openapi({ description: '"skip", "latest" or "all".' }),
+  missed: z
+    .string()
+    .max(30)
+    .optional()
+    .openapi({ description: `${quotedChoices(catchUpModes)}.` }),
   catch_up_window: duration.optional(),
   catch_up_limit: z.int().optional(),
-  overlap: z.string().max(30).optional().openapi({
-    description: '"skip", "allow", "bufferOne", "bufferAll", "cancelOther" or "terminateOther".',
-  }),
+  overlap: z
+    .string()
+    .max(30)
+    .optional()
+    .openapi({
+      description: `${quotedChoices(overlapModes)}.`,
+    }),
   buffer_limit: z.int().optional(),
   start_deadline: duration.optional(),
   finish_deadline: duration.optional(),

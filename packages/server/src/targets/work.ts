@@ -1,6 +1,7 @@
 import { DulyError } from '@duly/core';
 import { builtInPrefix, commandTaskName, httpTaskName, shadowTaskName } from '@duly/core/internal';
-import { allows, type Caller } from '../auth/caller.ts';
+import { allows } from '@duly/core/internal/browser';
+import type { Caller } from '../auth/caller.ts';
 import type { ServerContext } from '../http/context.ts';
 import { checkTargetUrl } from '../outgoing/target-url.ts';
 import type { Target } from '../schemas/targets.ts';

@@ -2,19 +2,17 @@ import { type Duration, formatDuration, parseDuration } from '../../base/duratio
 import { dulyError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { type OptionNames, readOptions, readWholeNumber, refuseOption } from '../../base/option-reader.ts';
+import {
+  type CatchUpMode,
+  catchUpModes,
+  type JitterMode,
+  jitterModes,
+  type OverlapMode,
+  overlapModes,
+} from '../../contract/policy-modes.ts';
 import { readBound } from '../calendar/moment.ts';
 import type { PlanRule } from './plan-rule.ts';
 
-const catchUpModes = ['skip', 'latest', 'all'] as const;
-const overlapModes = ['skip', 'allow', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther'] as const;
-const jitterModes = ['perSchedule', 'perFire'] as const;
-
-/** What becomes of slots that were not decided when they came. */
-export type CatchUpMode = (typeof catchUpModes)[number];
-/** What becomes of a slot while an earlier run is not finished. */
-export type OverlapMode = (typeof overlapModes)[number];
-/** Whether jitter is the same for every slot of a schedule, or drawn for each. */
-export type JitterMode = (typeof jitterModes)[number];
 /** How a rule says when: by the calendar, by a rate, or by a delay after each run. */
 export type RuleKind = 'cron' | 'rate' | 'delay' | 'rrule';
 

@@ -1,6 +1,6 @@
 import type { ActiveRun, ClaimedSchedule, Engine, JobRecord } from '../../contract/engine.ts';
 import { isTerminal, type JobStatus, jobStatuses } from '../../contract/job-status.ts';
-import type { OverlapMode } from '../definition/policies.ts';
+import type { OverlapMode } from '../../contract/policy-modes.ts';
 
 const pageSize = 500;
 const unfinished: JobStatus[] = jobStatuses.filter((status) => !isTerminal(status));

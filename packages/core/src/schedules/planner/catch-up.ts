@@ -1,4 +1,5 @@
-import { type CatchUpMode, type ResolvedPolicies, windowMsOf } from '../definition/policies.ts';
+import type { CatchUpMode } from '../../contract/policy-modes.ts';
+import { type ResolvedPolicies, windowMsOf } from '../definition/policies.ts';
 import { type Cause, type Reason, reasons } from './decision.ts';
 
 /** What a policy made of the slots that share a cause: those from `firesFromAt` on fire, the older ones are missed. */

@@ -1,5 +1,6 @@
+import type { CatchUpMode } from '../../contract/policy-modes.ts';
 import type { CalendarRule, DelayRule } from '../definition/plan-rule.ts';
-import { type CatchUpMode, type ResolvedPolicies, windowMsOf } from '../definition/policies.ts';
+import { type ResolvedPolicies, windowMsOf } from '../definition/policies.ts';
 import { longestGraceMs } from './grace.ts';
 import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './jitter.ts';
 import { endOf } from './plan-operations.ts';

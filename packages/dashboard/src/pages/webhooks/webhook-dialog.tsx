@@ -1,6 +1,7 @@
+import { terminalStatuses } from '@duly/core/internal/browser';
 import { useState } from 'react';
 import { useSend } from '../../api/operations.ts';
-import { ends, type Webhook } from '../../api/webhooks.ts';
+import type { Webhook } from '../../api/webhooks.ts';
 import { useSeesAll } from '../../shell/caller.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Checks } from '../../ui/checks.tsx';
@@ -10,7 +11,7 @@ import { namesOf, namesText } from '../../ui/names-text.ts';
 import { statusStyle } from '../../ui/status.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 
-const endNames = Object.fromEntries(ends.map((end) => [end, statusStyle[end].word]));
+const endNames = Object.fromEntries(terminalStatuses.map((end) => [end, statusStyle[end].word]));
 
 /** What an address hears of: a new one, or changes of one that is there. */
 export function WebhookDialog({
@@ -30,13 +31,13 @@ export function WebhookDialog({
   const [types, setTypes] = useState(namesText(webhook?.types));
   const [schedules, setSchedules] = useState(namesText(webhook?.schedules));
   const [tenant, setTenant] = useState('');
-  const [statuses, setStatuses] = useState<readonly string[]>(webhook?.statuses ?? ends);
+  const [statuses, setStatuses] = useState<readonly string[]>(webhook?.statuses ?? terminalStatuses);
   const body = {
     url: url.trim(),
     note: note.trim() === '' ? null : note.trim(),
     types: namesOf(types),
     schedules: namesOf(schedules),
-    statuses: statuses.length === ends.length ? null : statuses,
+    statuses: statuses.length === terminalStatuses.length ? null : statuses,
     ...(tenant.trim() === '' ? {} : { tenant: tenant.trim() }),
   };
   return (
