@@ -250,13 +250,13 @@ describe('PostgreSQL, days of history', () => {
     }
   });
 
-  it('a prune by the clock of the server makes the days of the calendar', async () => {
+  it('a prune by the clock of the server creates the days of the calendar', async () => {
     const engine = createPostgresEngine(await open({ schema }));
     try {
       const bounds = { ledgerMs: 900 * dayMs, auditMs: 900 * dayMs, changesMs: 900 * dayMs };
       const { now } = await engine.prune({ limit: 10, ...bounds });
       const today = new Date(now).toISOString().slice(0, 10).replaceAll('-', '');
-      const found = await ask('SELECT to_regclass($1) IS NOT NULL AS made', [
+      const found = await ask('SELECT to_regclass($1) IS NOT NULL AS created', [
         `"${schema}".finished_${today}`,
       ]);
       assert.equal(found[0]?.created, true);
