@@ -490,7 +490,7 @@ test('a handler that ignores its timeout is failed after the grace, keeps its pl
   await store.clock.advance(1);
   assert.partialDeepStrictEqual(await store.job(ids[0] as string), { status: 'FAILED', reason: 'timeout' });
   assert.equal(worker.runningCount(), 2);
-  assert.match(worker.notReady() ?? '', /All 2 places/);
+  assert.match(worker.notReady() ?? '', /All 2 concurrency slots/);
   assert.equal((await store.job(ids[2] as string)).status, 'PENDING');
   await store.clock.advance(600_000);
   assert.equal((await store.job(ids[2] as string)).status, 'PENDING', 'nothing is claimed');

@@ -49,7 +49,7 @@ export class ScheduleStory {
       /^(\d\d:\d\d(?::\d\d)?) (.+)$/.exec(event) ?? assert.fail(`not an event: ${event}`);
     this.#now = atOf(time as string);
     const [, verb, rest = ''] =
-      /^(made|looked at|runs start|runs end|runs fail|runs deleted|deleted|paused|resumed|skip next|triggered|edited to|backfilled) ?(.*)$/.exec(
+      /^(created|looked at|runs start|runs end|runs fail|runs deleted|deleted|paused|resumed|skip next|triggered|edited to|backfilled) ?(.*)$/.exec(
         what as string,
       ) ?? assert.fail(`nothing that can happen: ${what}`);
     switch (verb) {
