@@ -11,7 +11,7 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
   const created = await folder.duly(...add, '--cron', '0 8 * * MON');
   assert.equal(created.code, 0, created.err);
   const [title, words, ...runs] = created.out.trimEnd().split('\n');
-  assert.match(title as string, /^Schedule "digest" is made \(sch_\w{26}\)\.$/);
+  assert.match(title as string, /^Schedule "digest" is created \(sch_\w{26}\)\.$/);
   assert.equal(words, 'At 08:00 on Monday, in Europe/Rome.');
   assert.equal(runs.length, 3);
   for (const run of runs) assert.match(run, /^ {2}Mon \d{4}-\d{2}-\d{2} 08:00 \+0[12]:00 {2}in \d/);

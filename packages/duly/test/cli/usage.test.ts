@@ -322,10 +322,11 @@ test('help and version need no store and end with 0; a noun without a verb ends 
   assert.match(noun.err, /^Usage: duly jobs/);
 });
 
-// Prints every module of the library that is loaded.
+// Prints every module of the library that is loaded, except the lists of words that options accept.
 const reportsCore = `import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => {
-  if (url.includes('/packages/core/')) process.stderr.write(url + '\\n');
+  const words = /\\/core\\/src\\/(contract\\/(browser|job-status|key-scopes|policy-modes)|base\\/nearest)\\.ts$/;
+  if (url.includes('/packages/core/') && !words.test(url)) process.stderr.write(url + '\\n');
   return next(url, context);
 } });`;
 
