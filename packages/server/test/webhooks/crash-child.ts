@@ -5,7 +5,7 @@ import { createServer, listen } from '../../src/index.ts';
 
 const [store = '', callbackUrl] = process.argv.slice(2);
 const duly = new Duly({ store, logger: false });
-duly.task({ name: 'render', run: () => 'made' });
+duly.task({ name: 'render', run: () => 'created' });
 const server = createServer({ duly, allowTargets: ['127.0.0.1'] });
 const listening = await listen(server, { port: 0 });
 duly.on('job.settled', ({ type }) => {
