@@ -1,7 +1,7 @@
 /** How a figure is shown. */
 export type Unit = 'per second' | 'ms' | 's' | '%' | 'MB' | '×' | 'jobs';
 
-/** What DESIGN §10 asks of a figure. */
+/** The target of a measure. */
 export interface Target {
   /** In words, for the table. */
   text: string;

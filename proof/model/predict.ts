@@ -10,7 +10,7 @@ import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
 import { countedRule } from './rule.ts';
 import { Runs, type SeenRuns } from './runs.ts';
 
-/** The lease of a schedule that is being decided, by SEMANTICS §3. */
+/** The lease of a schedule that is being decided. */
 const scheduleLeaseMs = 3_000;
 const budget = 1_000;
 // The store tells of so many unfinished runs, the oldest, and how many there are.

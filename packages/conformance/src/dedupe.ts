@@ -30,7 +30,7 @@ import {
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-/** What dedupe keys promise (SEMANTICS §4). */
+/** What dedupe keys promise (docs/reference/semantics.md#dedupe). */
 export function dedupeTests(test: DefineTest): void {
   test('drop answers with the holder and changes nothing', async ({ engine }) => {
     const first = await create(engine, { dedupe: dedupe('k'), due: { at: t0 + hour } });

@@ -23,7 +23,7 @@ import type { DefineTest } from './suite.ts';
 const other = { type: 'other' };
 const behind = (ref: string, kind: GateKind = 'parent'): { gates: Gate[] } => ({ gates: [{ kind, ref }] });
 
-/** What gates promise (SEMANTICS §4). */
+/** What gates promise (docs/reference/semantics.md#the-life-of-a-job). */
 export function gateTests(test: DefineTest): void {
   for (const kind of ['overlap', 'parent', 'dedupe'] as const) {
     test(`a job behind a gate of kind ${kind} is BLOCKED until the named job is terminal`, async ({

@@ -15,7 +15,7 @@ import {
 } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
-/** What a pause does to claims (SEMANTICS §4). */
+/** What a pause does to claims (docs/reference/semantics.md#serial). */
 export function pauseTests(test: DefineTest): void {
   test('a pause of everything stops claims and nothing else', async ({ engine }) => {
     const running = await createRunning(engine);

@@ -22,7 +22,7 @@ import type { DefineTest } from './suite.ts';
 
 const serial = (fields: Partial<JobSpec> = {}): JobSpec => jobSpec({ serial: 'account-1', ...fields });
 
-/** What serial keys promise (SEMANTICS §4). */
+/** What serial keys promise (docs/reference/semantics.md#serial). */
 export function serialTests(test: DefineTest): void {
   test('jobs of one key run one at a time', async ({ engine }) => {
     const items = await createAll(engine, [serial(), serial(), serial()]);

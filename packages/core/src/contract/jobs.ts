@@ -19,7 +19,7 @@ export interface JobPolicy {
   deadRetentionMs: number;
 }
 
-/** What `dedupe` means: SEMANTICS §4. */
+/** What `dedupe` means: docs/reference/semantics.md#dedupe. */
 export interface Dedupe {
   key: string;
   /** How long from creation the key is held; null: until the job is terminal. */

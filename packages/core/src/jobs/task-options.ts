@@ -42,7 +42,7 @@ const taskNames: OptionNames<GivenTask<StandardSchema>> = {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** What a task gets when it says nothing: SEMANTICS §3. */
+/** What a task gets when it says nothing: docs/reference/semantics.md#attempts. */
 export const taskDefaults = Object.freeze({
   version: 1,
   queue: 'default',

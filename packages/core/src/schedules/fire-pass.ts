@@ -14,7 +14,7 @@ import type { Plan, PlanEvent } from './planner/plan-types.ts';
 import { runSpecOf } from './planner/run-spec.ts';
 import { slotDetailsOf } from './planner/slot-details.ts';
 
-/** How long a node has to decide a schedule that it took: SEMANTICS §3. */
+/** How long a node has to decide a schedule that it took. */
 export const scheduleLeaseMs = 3_000;
 
 // A page is planned in some milliseconds, far within the lease; other nodes take the next pages meanwhile.

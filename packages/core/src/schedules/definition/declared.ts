@@ -53,7 +53,7 @@ export type DeclaredStep = {
   | { step: 'remove'; from: ScheduleSpec }
 );
 
-/** Compares the declared set with the stored one: SEMANTICS §5, declared sets. In the order of the declarations, then of the stored. */
+/** Compares the declared set with the stored one: docs/reference/semantics.md#declared-sets. In the order of the declarations, then of the stored. */
 export function planDeclared(input: DeclaredInput): DeclaredStep[] {
   const stored = new Map(input.stored.map((one) => [one.record.id, one]));
   const steps: DeclaredStep[] = [];

@@ -1,5 +1,5 @@
-// A newer release adds columns, tables and functions of its own while this one still runs: SEMANTICS §10. Not part of the shared suite,
-// because how a store grows is each engine's own.
+// A newer release adds columns, tables and functions of its own while this one still runs (docs/internals/postgres.md).
+// Not part of the shared suite, because how a store grows is specific to each engine.
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';

@@ -404,7 +404,7 @@ export class PlanModel {
     return dueAt >= asOf - windowMs;
   }
 
-  /** The order of SEMANTICS §5. */
+  /** The order of docs/reference/semantics.md#schedules. */
   decideSlot(
     slotAt: number,
     dueAt: number,
