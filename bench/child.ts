@@ -4,7 +4,7 @@ import { leaveSignalsToHarness } from './interruption.ts';
 import type { FromChild, ToChild } from './session.ts';
 
 const [module, place] = process.argv.slice(2) as [string, string];
-const tell = (message: FromChild) => process.send?.(message);
+const report = (message: FromChild) => process.send?.(message);
 
 leaveSignalsToHarness();
 let contestant: Contestant;
@@ -15,18 +15,18 @@ try {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
   };
-  tell({ kind: 'ready', abilities: Object.keys(contestant) });
+  report({ kind: 'ready', abilities: Object.keys(contestant) });
 } catch (error) {
-  tell({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
+  report({ kind: 'refused', reason: error instanceof Error ? error.message : String(error) });
   process.disconnect?.();
 }
 
 process.on('message', async ({ id, ability, args }: ToChild) => {
   try {
     const call = contestant[ability] as (...args: unknown[]) => Promise<unknown>;
-    tell({ kind: 'answer', id, value: await call.apply(contestant, args) });
+    report({ kind: 'answer', id, value: await call.apply(contestant, args) });
   } catch (error) {
-    tell({
+    report({
       kind: 'failed',
       id,
       reason: error instanceof Error ? (error.stack ?? error.message) : String(error),

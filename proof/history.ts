@@ -398,7 +398,7 @@ export interface NodeChanged extends Stamped {
 }
 
 /** A process was asked how it is, as whoever restarts or pages asks it; `at` is when it had answered. */
-export interface HealthTold extends Stamped {
+export interface HealthReport extends Stamped {
   kind: 'health';
   /** `health`: what `duly.health()` and `duly doctor` say; `readyz`: what the server's readiness says. */
   of: 'health' | 'readyz';
@@ -445,7 +445,7 @@ export type HistoryEvent =
   | Applied
   | Locked
   | NodeChanged
-  | HealthTold
+  | HealthReport
   | Fault;
 
 /** A ledger row as read. */
@@ -584,8 +584,8 @@ export async function readFinalState(
     if (page.position === after) break;
     after = page.position;
   }
-  const told = engine.changes === undefined ? {} : { feed };
-  return { at, jobs, schedules, ledger, audit: audit.reverse(), ...told };
+  const reported = engine.changes === undefined ? {} : { feed };
+  return { at, jobs, schedules, ledger, audit: audit.reverse(), ...reported };
 }
 
 /** Counts the log lines of the jobs that sent any, as the store has them. */

@@ -12,7 +12,7 @@ import { mapVerbs } from '../packages/core/src/contract/verbs.ts';
 import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
 import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
 
-type Told = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
+type Reported = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
 type Input<Verb extends EngineVerb> = Parameters<Engine[Verb]>[0];
 type Answer<Verb extends EngineVerb> = Awaited<ReturnType<Engine[Verb]>>;
 
@@ -48,7 +48,7 @@ export function recordEngine(engine: Engine, node: string, write: WriteEvent): E
   };
 }
 
-function recorded(node: string): Told {
+function recorded(node: string): Reported {
   const claimed = (
     jobs: Answer<'exchange'>['claimed'],
     leaseMs: number,

@@ -251,7 +251,7 @@ async function streams(setup: Setup): Promise<Result[]> {
         unit: 'ms',
         duly: percentile(lags, 0.99),
         target: { text: '≤ 250 ms', of: 'value', atMost: 250 },
-        details: { p50Ms: percentile(lags, 0.5), maxMs: Math.max(...lags), told: lags.length, reported },
+        details: { p50Ms: percentile(lags, 0.5), maxMs: Math.max(...lags), notified: lags.length, reported },
       },
       {
         ...line,

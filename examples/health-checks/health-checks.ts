@@ -22,7 +22,7 @@ const failuresUntilDown = 2;
 
 /** Services that are checked every minute: one alert when one goes down, one when it is back, and none between. */
 export function defineHealthChecks(duly: Duly, probe: Probe, alert: Alert) {
-  const tell = duly.task({
+  const report = duly.task({
     name: 'health_alert',
     input: z.object({ service: z.string(), isUp: z.boolean(), key: z.string() }),
     retry: { attempts: 10, backoff: 'exponential' },
@@ -49,7 +49,7 @@ export function defineHealthChecks(duly: Duly, probe: Probe, alert: Alert) {
       if (changes !== known.changes) {
         // First the promise to tell, then what is known: a crash between them makes the same promise again, and its key makes the two one.
         const key = `${service}/${changes}`;
-        await tell.now({ service, isUp, key }, { dedupe: { key, for: '7 days' } });
+        await report.now({ service, isUp, key }, { dedupe: { key, for: '7 days' } });
       }
       // A service that is as it was costs no write.
       if (failures !== known.failures || changes !== known.changes) {

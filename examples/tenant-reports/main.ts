@@ -15,9 +15,9 @@ const { routes } = defineTenantReports(t, {
       yield Array.from({ length: size }, (_, i) => `tenant-${from + i}`);
     }
   },
-  async build(tenant, day, tell) {
+  async build(tenant, day, report) {
     if (!isMended && tenant.endsWith('99')) throw new Error('The table of orders is locked.');
-    await tell(50);
+    await report(50);
     await t.clock.sleep(30_000);
     return `${day}/${tenant}.pdf`;
   },

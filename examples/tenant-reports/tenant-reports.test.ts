@@ -26,11 +26,11 @@ function makeNight() {
         if (from === 50 && night.pageFailures-- > 0) throw new Error('The list of tenants is away.');
       }
     },
-    async build(tenant, day, tell) {
+    async build(tenant, day, notify) {
       if (night.brokenTenants.has(tenant)) throw new Error('The table of orders is locked.');
       night.runningMax = Math.max(night.runningMax, ++night.running);
       await t.clock.sleep(buildMs / 2);
-      await tell(50);
+      await notify(50);
       await t.clock.sleep(buildMs / 2);
       night.running -= 1;
       night.built.push(`${day} ${tenant}`);

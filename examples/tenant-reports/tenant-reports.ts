@@ -7,7 +7,7 @@ export interface Tenants {
   /** All of them, in parts. */
   pages(): AsyncIterable<string[]>;
   /** Makes the report of a tenant, says how far it is, and returns where it lies. Made twice, it lies in the same place. */
-  build(tenant: string, day: string, tell: (percent: number) => Promise<void>): Promise<string>;
+  build(tenant: string, day: string, notify: (percent: number) => Promise<void>): Promise<string>;
   /** Where a browser gets a file from, for a while. */
   downloadUrl(file: string): string;
   /** Calls the webhook of a tenant; throws unless it was taken. The key is the same for every try of one report. */
@@ -19,7 +19,7 @@ const reportInput = z.object({ tenant: z.string(), day: z.string() });
 /** A report for each tenant every night, and a webhook to each when it is there. */
 export function defineTenantReports(duly: Duly, tenants: Tenants) {
   // A job of its own, in a queue of its own: a tenant whose server is away for a day holds up nobody's report.
-  const tell = duly.task({
+  const notify = duly.task({
     name: 'report_webhook',
     input: reportInput.extend({ file: z.string() }),
     queue: 'webhooks',
@@ -40,7 +40,7 @@ export function defineTenantReports(duly: Duly, tenants: Tenants) {
     timeout: '15m',
     run: async ({ input: { tenant, day }, progress }) => {
       const file = await tenants.build(tenant, day, (percent) => progress(percent, 'Building'));
-      await tell.now({ tenant, day, file }, { key: 'webhook', tenant });
+      await notify.now({ tenant, day, file }, { key: 'webhook', tenant });
       return { file };
     },
   });

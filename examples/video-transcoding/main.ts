@@ -5,9 +5,9 @@ import { defineTranscoding, serveVideoApp } from './video-transcoding.ts';
 
 const stays = process.argv.includes('--stay');
 const duly = new Duly({ store: 'sqlite::memory:' });
-defineTranscoding(duly, async (file, size, { signal, tell }) => {
+defineTranscoding(duly, async (file, size, { signal, report }) => {
   for (let part = 0; part < 1; part += 0.25) {
-    await tell(part);
+    await report(part);
     await sleep(stays ? 500 : 50, undefined, { signal });
   }
   return `${file.replace(/\.\w+$/, '')}-${size}.mp4`;

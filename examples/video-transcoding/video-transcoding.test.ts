@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Duly } from 'duly';
 import { createTestDuly } from 'duly/testing';
-import { defineTranscoding, serveVideoApp, sizes, type Told } from './video-transcoding.ts';
+import { defineTranscoding, type Reported, serveVideoApp, sizes } from './video-transcoding.ts';
 
 test('progress moves over all sizes, and a size that is done is not made again after a crash', async () => {
   const t = createTestDuly();
   const created: string[] = [];
-  const video = defineTranscoding(t, async (file, size, { tell }) => {
-    await tell(0.5);
+  const video = defineTranscoding(t, async (file, size, { report }) => {
+    await report(0.5);
     await t.clock.sleep(600_000);
     created.push(size);
     return `${file}-${size}`;
@@ -30,12 +30,12 @@ test('progress moves over all sizes, and a size that is done is not made again a
 async function startApp(context: TestContext) {
   const duly = new Duly({ store: 'sqlite::memory:' });
   const gates = new Map(sizes.map((size) => [size as string, Promise.withResolvers<void>()]));
-  defineTranscoding(duly, async (file, size, { tell }) => {
-    await tell(0.5);
+  defineTranscoding(duly, async (file, size, { report }) => {
+    await report(0.5);
     await gates.get(size)?.promise;
     return `${file}-${size}`;
   });
-  const { promise: done, resolve } = Promise.withResolvers<Told>();
+  const { promise: done, resolve } = Promise.withResolvers<Reported>();
   const app = await serveVideoApp(duly, resolve);
   context.after(async () => {
     for (const { resolve: open } of gates.values()) open();
@@ -86,9 +86,9 @@ test('the page follows the job by events, the bar moves, and the signed webhook 
     seen,
     seen.toSorted((a, b) => a - b),
   );
-  const told = await done;
-  assert.deepEqual([told.id, told.status], [id, 'COMPLETED']);
-  assert.deepEqual(told.result, Object.fromEntries(sizes.map((size) => [size, `holiday-${size}`])));
+  const reported = await done;
+  assert.deepEqual([reported.id, reported.status], [id, 'COMPLETED']);
+  assert.deepEqual(reported.result, Object.fromEntries(sizes.map((size) => [size, `holiday-${size}`])));
 });
 
 test('a visitor may look and no more, and a webhook that nobody signed is refused', async (context) => {

@@ -13,11 +13,11 @@ import { page } from './page.ts';
 /** The sizes that each video is made in, smallest first. */
 export const sizes = ['360p', '720p', '1080p', '4K'] as const;
 
-/** Makes one size of a video and returns where it lies. `tell` says how much of this size is done, 0 to 1. */
+/** Makes one size of a video and returns where it lies. `report` says how much of this size is done, 0 to 1. */
 export type Transcode = (
   file: string,
   size: string,
-  context: { signal: AbortSignal; tell(part: number): Promise<void> },
+  context: { signal: AbortSignal; report(part: number): Promise<void> },
 ) => Promise<string>;
 
 /** The task: progress over all sizes. A size that is done is not made again by another attempt. */
@@ -30,13 +30,13 @@ export function defineTranscoding(duly: Duly, transcode: Transcode) {
     run: async ({ input: { file }, signal, progress, once }) => {
       const created: Record<string, string> = {};
       for (const [done, size] of sizes.entries()) {
-        const tell = (part: number): Promise<void> =>
+        const report = (part: number): Promise<void> =>
           progress(((done + part) / sizes.length) * 100, `Transcoding ${size}`, {
             step: done,
             of: sizes.length,
           });
-        await tell(0);
-        created[size] = await once(size, () => transcode(file, size, { signal, tell }));
+        await report(0);
+        created[size] = await once(size, () => transcode(file, size, { signal, report }));
       }
       return created;
     },
@@ -44,7 +44,7 @@ export function defineTranscoding(duly: Duly, transcode: Transcode) {
 }
 
 /** What the webhook tells of a job that is over; there is more. */
-export interface Told {
+export interface Reported {
   id: string;
   status: string;
   result: unknown;
@@ -58,7 +58,7 @@ export interface VideoApp {
 }
 
 /** Serves the app on this machine: a page, a route that takes a video, the webhook that tells of its end, and Duly's own API below `/duly`. */
-export async function serveVideoApp(duly: Duly, onDone: (told: Told) => void): Promise<VideoApp> {
+export async function serveVideoApp(duly: Duly, onDone: (reported: Reported) => void): Promise<VideoApp> {
   const server = createServer({
     duly,
     basePath: '/duly',
@@ -75,9 +75,9 @@ export async function serveVideoApp(duly: Duly, onDone: (told: Told) => void): P
     fetch: (url, init) => server.fetch(new Request(url, init)),
   });
   const { secrets } = await client.call('GET /api/webhooks/secrets');
-  const verified = (body: string, headers: Record<string, string>): Told | null => {
+  const verified = (body: string, headers: Record<string, string>): Reported | null => {
     try {
-      return new Webhook(secrets[0] as string).verify(body, headers) as Told;
+      return new Webhook(secrets[0] as string).verify(body, headers) as Reported;
     } catch {
       return null;
     }
@@ -94,9 +94,9 @@ export async function serveVideoApp(duly: Duly, onDone: (told: Told) => void): P
     })
     .post('/hooks/video', async (c) => {
       const body = await c.req.text();
-      const told = verified(body, c.req.header());
-      if (told === null) return c.body(null, 401);
-      onDone(told);
+      const reported = verified(body, c.req.header());
+      if (reported === null) return c.body(null, 401);
+      onDone(reported);
       return c.body(null, 204);
     })
     .all('/duly/*', (c) => server.fetch(c.req.raw));

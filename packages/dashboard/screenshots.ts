@@ -85,9 +85,9 @@ await fillHistory(store, { count: 4_000, untilAt: Date.now(), spanMs: 3_600_000 
 const duly = new Duly({ store, app: 'studio', logger: false });
 await fill(duly);
 const receiver = createHttpServer((request, response) => {
-  request.resume().once('end', () => response.writeHead(tells++ % 3 === 2 ? 500 : 204).end());
+  request.resume().once('end', () => response.writeHead(reports++ % 3 === 2 ? 500 : 204).end());
 });
-let tells = 0;
+let reports = 0;
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const server = createServer({ duly, allowTargets: ['127.0.0.1/32'] });
 const listening = await listen(server, { port: 0 });

@@ -23,7 +23,7 @@ import type { FaultKind, World } from './faults/fault.ts';
 import { processFaults } from './faults/process-faults.ts';
 import { createFleet, type Fleet, type FleetProcess } from './fleet.ts';
 import type { Ground, GroundOptions } from './ground.ts';
-import { toldDuring } from './health-tells-truth.ts';
+import { reportedDuring } from './health-reports-truth.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
 import { makeOwnTables, openOwn } from './own.ts';
@@ -138,7 +138,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     leaseMs,
     folder,
     pids: () => [...fleet.processes].flatMap(({ child }) => child.pid ?? []),
-    tell(fromAt, untilAt) {
+    report(fromAt, untilAt) {
       stalled.push({ fromAt, untilAt });
       history.write({ kind: 'fault', at: fromAt, node: '*', fault: 'machine-stalled', untilAt });
     },
@@ -216,7 +216,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       ),
       stalledMs: stalledMsOf(stalled),
       watchedMs,
-      healthDuringOutages: count(toldDuring(evidence.events).map(({ told }) => told.of)),
+      healthDuringOutages: count(reportedDuring(evidence.events).map(({ reported }) => reported.of)),
       violations,
       folder: isKept ? folder : null,
       excerpt: excerptOf(evidence, violations),

@@ -145,7 +145,7 @@ function next(): Promise<unknown> {
     case 14:
       return upTo(10) === 0 ? pause() : Promise.resolve();
     case 15:
-      return upTo(10) === 0 ? toldToStop() : Promise.resolve();
+      return upTo(10) === 0 ? askedToStop() : Promise.resolve();
     case 0:
     case 1:
       return promise(tasks.slow, { forMs: 300 + upTo(1_200) });
@@ -176,7 +176,7 @@ function next(): Promise<unknown> {
 const longMs = 20_000;
 
 /** Jobs whose handlers would take long: one that may not, and one that is asked to cancel once it runs. */
-async function toldToStop(): Promise<void> {
+async function askedToStop(): Promise<void> {
   if (upTo(2) === 0) {
     await promise(tasks.hurried, { forMs: longMs });
     return;

@@ -2,7 +2,7 @@
 import { systemClock } from '../../packages/core/src/base/clock.ts';
 import type { Duly } from '../../packages/core/src/index.ts';
 import { readReadiness } from '../../packages/server/src/health/readiness.ts';
-import type { HealthTold, HistoryEvent } from '../history.ts';
+import type { HealthReport, HistoryEvent } from '../history.ts';
 
 /** What is watched, and where it is noted. */
 export interface HealthWatchOptions {
@@ -25,12 +25,12 @@ export function watchHealth({ duly, hasNodes, write, now, node }: HealthWatchOpt
   let isOver = false;
 
   async function note(
-    of: HealthTold['of'],
-    look: () => Promise<Pick<HealthTold, 'isBad' | 'reasons'>>,
+    of: HealthReport['of'],
+    look: () => Promise<Pick<HealthReport, 'isBad' | 'reasons'>>,
   ): Promise<void> {
     const askedAt = now();
-    const told = await look();
-    if (!isOver) write({ kind: 'health', at: now(), node: node(), of, askedAt, ...told });
+    const reported = await look();
+    if (!isOver) write({ kind: 'health', at: now(), node: node(), of, askedAt, ...reported });
   }
 
   async function look(): Promise<void> {

@@ -24,7 +24,7 @@ export function ownNotes(options: {
 }
 
 /** The times, as faults, in which a transaction of a process's own had the file locked for so long that others could lose a lease by it. */
-export function ownLocks(events: readonly HistoryEvent[], tellMs: number): Fault[] {
+export function ownLocks(events: readonly HistoryEvent[], reportMs: number): Fault[] {
   const held = new Map<string, number>();
   const faults: Fault[] = [];
   for (const event of events) {
@@ -32,7 +32,7 @@ export function ownLocks(events: readonly HistoryEvent[], tellMs: number): Fault
     const key = `${event.process}/${event.n}`;
     if (event.state === 'held') held.set(key, event.at);
     const fromAt = held.get(key);
-    if (event.state !== 'over' || fromAt === undefined || event.at - fromAt < tellMs) continue;
+    if (event.state !== 'over' || fromAt === undefined || event.at - fromAt < reportMs) continue;
     const detail = `by a transaction of ${event.process}`;
     faults.push({ kind: 'fault', at: fromAt, node: '*', fault: 'file-locked', untilAt: event.at, detail });
   }

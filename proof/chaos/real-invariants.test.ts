@@ -9,7 +9,7 @@ import { noFalseReclaim, oneLease } from '../checker/one-lease.ts';
 import { oneOutcome } from '../checker/one-outcome.ts';
 import type { Evidence, HistoryEvent, LedgerRow } from '../history.ts';
 import { accusationsAreTrue } from './accusations-are-true.ts';
-import { healthTellsTruth, noWrites } from './health-tells-truth.ts';
+import { healthReportsTruth, noWrites } from './health-reports-truth.ts';
 import { healed, movesAgain } from './moves-again.ts';
 import { ownLocks } from './own-notes.ts';
 import {
@@ -402,7 +402,12 @@ test('who says that all is well while no write is confirmed, or goes on to compl
   const outage: HistoryEvent = {
     ...{ kind: 'fault', at: at(1_000), node: '*', fault: noWrites, untilAt: at(6_000) },
   };
-  const told = (of: 'health' | 'readyz', from: number, to: number, reasons: string[] = []): HistoryEvent => ({
+  const reported = (
+    of: 'health' | 'readyz',
+    from: number,
+    to: number,
+    reasons: string[] = [],
+  ): HistoryEvent => ({
     ...{
       kind: 'health',
       at: at(to),
@@ -413,30 +418,33 @@ test('who says that all is well while no write is confirmed, or goes on to compl
       reasons,
     },
   });
-  const truth = (...events: HistoryEvent[]) => breaks(healthTellsTruth, [outage, ...events], {});
+  const truth = (...events: HistoryEvent[]) => breaks(healthReportsTruth, [outage, ...events], {});
   for (const source of ['health', 'readyz'] as const) {
-    assert.match(truth(told(source, 1_100, 3_000)).join(), /said .* that all is well/);
-    assert.deepEqual(truth(told(source, 1_100, 3_000, ['writes'])), []);
+    assert.match(truth(reported(source, 1_100, 3_000)).join(), /said .* that all is well/);
+    assert.deepEqual(truth(reported(source, 1_100, 3_000, ['writes'])), []);
     // Asked before it, or answered after it, it may be either.
-    assert.deepEqual(truth(told(source, 900, 3_000), told(source, 5_000, 6_100)), []);
-    const before = told(source, 100, 200);
-    const complains = [told(source, 7_000, 9_000, ['store']), told(source, 20_000, 22_000, ['writes'])];
+    assert.deepEqual(truth(reported(source, 900, 3_000), reported(source, 5_000, 6_100)), []);
+    const before = reported(source, 100, 200);
+    const complains = [
+      reported(source, 7_000, 9_000, ['store']),
+      reported(source, 20_000, 22_000, ['writes']),
+    ];
     assert.match(
-      truth(before, ...complains, told(source, 31_500, 32_000)).join(),
+      truth(before, ...complains, reported(source, 31_500, 32_000)).join(),
       /is not well, though it was/,
     );
     assert.deepEqual(
-      truth(before, ...complains, told(source, 30_000, 30_900), told(source, 31_500, 32_000)),
+      truth(before, ...complains, reported(source, 30_000, 30_900), reported(source, 31_500, 32_000)),
       [],
     );
     // It was harmed again, or was not there to be asked.
     const again: HistoryEvent = { ...outage, at: at(7_500), untilAt: at(8_000) };
-    assert.deepEqual(truth(before, ...complains, again, told(source, 31_500, 31_600)), []);
+    assert.deepEqual(truth(before, ...complains, again, reported(source, 31_500, 31_600)), []);
     assert.deepEqual(truth(before, ...complains), []);
   }
   // Of another process it says nothing.
   assert.deepEqual(
-    breaks(healthTellsTruth, [{ ...outage, node: 'node_b' }, told('health', 1_100, 3_000)], {}),
+    breaks(healthReportsTruth, [{ ...outage, node: 'node_b' }, reported('health', 1_100, 3_000)], {}),
     [],
   );
 });

@@ -5,7 +5,7 @@ import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
 import type { Answered, Evidence } from '../history.ts';
 import { accusationsAreTrue } from './accusations-are-true.ts';
-import { healthTellsTruth } from './health-tells-truth.ts';
+import { healthReportsTruth } from './health-reports-truth.ts';
 import { movesAgain } from './moves-again.ts';
 import { secondlySchedules } from './tasks.ts';
 
@@ -235,7 +235,7 @@ export const realInvariants: readonly Invariant[] = [
   lossesHaveCauses,
   everySlotDecided,
   movesAgain,
-  healthTellsTruth,
+  healthReportsTruth,
   nothingIsADefect,
   accusationsAreTrue,
 ];

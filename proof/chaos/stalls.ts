@@ -11,7 +11,7 @@ export interface StallOptions {
   folder: string;
   /** The ids of the processes of the run that live. */
   pids(): number[];
-  tell(fromAt: number, untilAt: number): void;
+  report(fromAt: number, untilAt: number): void;
 }
 
 /** A time during which the machine did not let the run go on. */
@@ -38,10 +38,10 @@ const sampleMs = 250;
  * Tells of moments when this process, which has nothing to do, was not given the machine; when it could not flush a page to the disk; and when a
  * thread of the run that could have run waited for a core. A lease that was renewed in time and confirmed too late is lost by the machine.
  */
-export function watchStalls({ leaseMs, folder, pids, tell }: StallOptions): { stop(): Promise<void> } {
-  const tellMs = leaseMs / 3;
+export function watchStalls({ leaseMs, folder, pids, report }: StallOptions): { stop(): Promise<void> } {
+  const reportMs = leaseMs / 3;
   const yardstick = startYardstick(join(folder, 'yardstick'));
-  const queues = watchQueues(leaseMs / 2, tellMs);
+  const queues = watchQueues(leaseMs / 2, reportMs);
   let isOver = false;
   let stopping: Promise<void> | null = null;
   let lastElapsed = systemClock.elapsed();
@@ -50,13 +50,13 @@ export function watchStalls({ leaseMs, folder, pids, tell }: StallOptions): { st
     if (isOver) return;
     const elapsed = systemClock.elapsed();
     const gapMs = elapsed - lastElapsed - lookMs;
-    if (gapMs > tellMs) tell(systemClock.now() - gapMs, systemClock.now());
+    if (gapMs > reportMs) report(systemClock.now() - gapMs, systemClock.now());
     const flushMs = yardstick.takeSlowestMs();
     // A commit is flushed by two servers, one after the other.
-    if (flushMs > tellMs / 2) tell(systemClock.now() - flushMs - 2 * lookMs, systemClock.now() + flushMs);
+    if (flushMs > reportMs / 2) report(systemClock.now() - flushMs - 2 * lookMs, systemClock.now() + flushMs);
     if (elapsed - sampledElapsed >= sampleMs) {
       const waitedMs = queues.sample(elapsed, pids());
-      if (waitedMs > 0) tell(systemClock.now() - waitedMs, systemClock.now());
+      if (waitedMs > 0) report(systemClock.now() - waitedMs, systemClock.now());
       sampledElapsed = elapsed;
     }
     lastElapsed = systemClock.elapsed();
@@ -73,7 +73,7 @@ export function watchStalls({ leaseMs, folder, pids, tell }: StallOptions): { st
 }
 
 /** The queue for a core, of each thread: Linux counts how long it stood there ready to run. Other systems do not say, and none has waited. */
-function watchQueues(spanMs: number, tellMs: number) {
+function watchQueues(spanMs: number, reportMs: number) {
   let samples = new Map<string, { elapsed: number; waitedMs: number }[]>();
   return {
     /** How long ago the span began in which a thread waited too long; 0: none did. */
@@ -85,7 +85,7 @@ function watchQueues(spanMs: number, tellMs: number) {
         const span = all.filter((one, i) => one.elapsed >= elapsed - spanMs || i === all.length - 1);
         kept.set(thread, span);
         const [first] = span;
-        if (first !== undefined && waitedMs - first.waitedMs > tellMs)
+        if (first !== undefined && waitedMs - first.waitedMs > reportMs)
           longestMs = Math.max(longestMs, elapsed - first.elapsed);
       }
       samples = kept;

@@ -102,11 +102,11 @@ function unaskedProblems(
     );
   };
   for (const event of evidence.events) {
-    const isTold =
+    const isReported =
       (event.kind === 'renewed' && event.state === 'cancel') ||
       (event.kind === 'aborted' && event.reason === 'cancelled');
-    if (isTold) exercise('cancelled');
-    if (!isTold) continue;
+    if (isReported) exercise('cancelled');
+    if (!isReported) continue;
     // An attempt that goes on after its job was ended and brought back may still hear of the cancel before that.
     const lease = facts.leases.get(event.id)?.find(({ fence }) => fence === event.fence);
     if (isAsked(event.id, event.at, true, lease?.at)) continue;

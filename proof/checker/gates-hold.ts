@@ -53,13 +53,16 @@ export const gatesHold: Invariant = {
         message: `A call of ${event.node} at ${show(event.at)} was folded into job ${event.id}, which had started at ${show(started.at)}.`,
       });
     }
-    if (evidence.isComplete) problems.push(...toldTooLate(evidence.events, exercise));
+    if (evidence.isComplete) problems.push(...reportedTooLate(evidence.events, exercise));
     return problems;
   },
 };
 
 /** Runs that were told what was merged into them while they ran: their handlers never hear of it. */
-function toldTooLate(events: readonly HistoryEvent[], exercise: Exercise): ReturnType<Invariant['check']> {
+function reportedTooLate(
+  events: readonly HistoryEvent[],
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const running = new Map<string, { fence: number; at: number }>();
   for (const event of events) {

@@ -10,12 +10,11 @@ import { deadlinesHold } from './deadlines-hold.ts';
 import { decisionsPredicted } from './decisions-predicted.ts';
 import { effectsOnce } from './effects-once.ts';
 import { factsOf } from './facts.ts';
-import { feedTells } from './feed-tells.ts';
+import { feedReports } from './feed-reports.ts';
 import { fencesGrow } from './fences-grow.ts';
 import { gatesHold } from './gates-hold.ts';
 import type { Exercise, Invariant, Violation } from './invariant.ts';
 import { jobsAsAsked } from './jobs-as-asked.ts';
-import { keptAsTold } from './kept-as-told.ts';
 import { ledgerAgrees } from './ledger-agrees.ts';
 import { limitsHold } from './limits-hold.ts';
 import { neverEarly } from './never-early.ts';
@@ -35,6 +34,7 @@ import { reportsFenced } from './reports-fenced.ts';
 import { schedulesLive } from './schedules-live.ts';
 import { signalsAborted } from './signals-aborted.ts';
 import { startsInTime } from './starts-in-time.ts';
+import { storedAsReported } from './stored-as-reported.ts';
 import { suspectsAlone } from './suspects-alone.ts';
 import { takenByRank } from './taken-by-rank.ts';
 import { transactionsWhole } from './transactions-whole.ts';
@@ -48,7 +48,7 @@ export const invariants: readonly Invariant[] = [
   promisesKept,
   nothingVanishes,
   actsAudited,
-  keptAsTold,
+  storedAsReported,
   jobsAsAsked,
   oneOutcome,
   outcomeFollows,
@@ -75,7 +75,7 @@ export const invariants: readonly Invariant[] = [
   startsInTime,
   takenByRank,
   suspectsAlone,
-  feedTells,
+  feedReports,
   signalsAborted,
   pausesHold,
   valuesExpire,

@@ -122,12 +122,12 @@ export const jobsAsAsked: Invariant = {
     }
     // What a killed process told nobody has noted.
     for (const { id, slot } of isComplete ? final.jobs : []) {
-      const told = details.get(id);
-      if (told !== undefined) exercise('details');
-      if (told === undefined || told === slot?.details) continue;
+      const reported = details.get(id);
+      if (reported !== undefined) exercise('details');
+      if (reported === undefined || reported === slot?.details) continue;
       problems.push({
         subjects: [id],
-        message: `Job ${id} tells its handler ${slot?.details}; it was given ${told}.`,
+        message: `Job ${id} tells its handler ${slot?.details}; it was given ${reported}.`,
       });
     }
     const isAltered = (id: string): boolean =>

@@ -33,7 +33,7 @@ export const signalsAborted: Invariant = {
     const apart = new Set<string>();
     const reasons = new Map<string, Reason[]>();
     const asked = new Map<string, Reason[]>();
-    const tell = (map: Map<string, Reason[]>, key: string, reason: Reason): void => {
+    const report = (map: Map<string, Reason[]>, key: string, reason: Reason): void => {
       map.set(key, [...(map.get(key) ?? []), reason]);
     };
     for (const event of events) {
@@ -44,14 +44,14 @@ export const signalsAborted: Invariant = {
         if (event.kind === 'ended' && event.how === 'completed-apart') apart.add(key);
       } else if (event.kind === 'renewed' && event.state !== 'kept') {
         const what = event.state === 'lost' ? 'its lease was lost' : 'it was told of a cancel';
-        tell(reasons, `${event.id}/${event.fence}`, { at: event.at, what });
+        report(reasons, `${event.id}/${event.fence}`, { at: event.at, what });
       } else if (event.kind === 'reaped') {
         // Whoever held it before hears of it with its next heartbeat.
-        tell(asked, event.id, { at: event.at, what: 'its lease was taken over' });
+        report(asked, event.id, { at: event.at, what: 'its lease was taken over' });
       } else if (event.kind === 'changed' && event.verb === 'cancel' && event.result === 'asked')
-        tell(asked, event.id, { at: event.at, what: 'its job was asked to cancel' });
+        report(asked, event.id, { at: event.at, what: 'its job was asked to cancel' });
       else if (event.kind === 'changed' && event.verb === 'terminate' && event.result === 'changed')
-        tell(asked, event.id, { at: event.at, what: 'its job was ended' });
+        report(asked, event.id, { at: event.at, what: 'its job was ended' });
     }
     for (const { id, fence, node, at } of began) {
       const key = `${id}/${fence}`;

@@ -161,10 +161,10 @@ function bridge(
         .filter(({ createdAt }) => createdAt <= read.at + scheduleLeaseMs)
         .sort((one, other) => (one.slot?.slotAt ?? 0) - (other.slot?.slotAt ?? 0));
       for (const life of lives) {
-        for (const told of tellings(runs, scheduleId, { events, readIndex, plannedAt: read.at }, life)) {
+        for (const reported of reportings(runs, scheduleId, { events, readIndex, plannedAt: read.at }, life)) {
           const copy = copyLife(life);
           let used = 0;
-          const step = copy.model.pass({ ...told, newJobId: () => jobs[used++]?.id ?? 'unmade' });
+          const step = copy.model.pass({ ...reported, newJobId: () => jobs[used++]?.id ?? 'unmade' });
           const isInLedger = step.slots.every(({ slotAt, decision, reason, runId }) =>
             (final.ledger[scheduleId] ?? []).some(
               (row) =>
@@ -187,7 +187,7 @@ function bridge(
 }
 
 /** What a pass may have been told of the runs of its schedule. Of calls of one millisecond nobody knows the order. */
-function* tellings(
+function* reportings(
   runs: Runs,
   scheduleId: string,
   { events, readIndex, plannedAt }: { events: readonly HistoryEvent[]; readIndex: number; plannedAt: number },
@@ -258,7 +258,7 @@ function distinct(lives: Life[]): Life[] {
 
 /** What tells two lives apart. */
 function stateOf({ model, ...life }: Life): string {
-  const { rule: _rule, told: _told, step: _step, ...fields } = model;
+  const { rule: _rule, reported: _reported, step: _step, ...fields } = model;
   return JSON.stringify([life, fields], (_key, value: unknown) =>
     value instanceof Map || value instanceof Set ? [...value] : value,
   );
@@ -449,51 +449,51 @@ function* viewsFrom(
 function play(
   life: Life,
   event: Fired | Applied,
-  told: Parameters<PlanModel['pass']>[0],
+  reported: Parameters<PlanModel['pass']>[0],
 ): ModelStep | 'unknown' {
   const { model } = life;
-  if (event.kind === 'fired') return model.pass(told);
+  if (event.kind === 'fired') return model.pass(reported);
   switch (event.action) {
     case 'pause':
       if (life.isDisabled) return 'unknown';
-      return model.pause(told, event.pauseUntilAt);
+      return model.pause(reported, event.pauseUntilAt);
     case 'resume':
-      return model.resume(told);
+      return model.resume(reported);
     case 'skip-next':
-      return model.skipNext(told);
+      return model.skipNext(reported);
     case 'trigger': {
       // One that was merged made no job; with an input of its own it would have.
       const [run] = event.jobs;
       const hasOwnInput = run !== undefined && run.input !== life.spec.job.input;
-      return model.trigger(told, run?.slot?.allow === true, hasOwnInput);
+      return model.trigger(reported, run?.slot?.allow === true, hasOwnInput);
     }
     case 'backfill':
-      return backfill(model, event, told);
+      return backfill(model, event, reported);
     case 'disable':
       // A pause that it goes back to is not the model's to know.
       if (model.pausedAt !== null) return 'unknown';
       life.isDisabled = true;
       life.spec = JSON.parse(event.spec as string) as ScheduleSpec;
-      return model.pause(told, null);
+      return model.pause(reported, null);
     case 'enable':
       life.isDisabled = false;
-      return model.resume(told);
+      return model.resume(reported);
     case 'delete':
-      return model.delete(told);
+      return model.delete(reported);
     case 'decide':
       // The part of an edit that comes before the new rule.
-      return model.edit(told, { rule: model.rule, policies: model.policies, isSameRule: false }).step;
+      return model.edit(reported, { rule: model.rule, policies: model.policies, isSameRule: false }).step;
     case 'edit':
     case 'revert':
     case 'release':
     case 'drift':
-      return edit(life, event, told);
+      return edit(life, event, reported);
     default:
       return 'unknown';
   }
 }
 
-function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]): ModelStep | 'unknown' {
+function edit(life: Life, event: Applied, reported: Parameters<PlanModel['pass']>[0]): ModelStep | 'unknown' {
   const { model } = life;
   const next = JSON.parse(event.spec as string) as ScheduleSpec;
   const before = life.spec;
@@ -502,8 +502,8 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
     JSON.stringify([sorted(rule), sorted(policies)]);
   if (decisive(before) === decisive(next)) {
     // Nothing that decides was changed, so nothing is decided.
-    model.begin(told);
-    return { ...model.step, dueAt: keptDueAt(life, told.waited), waitsFor: life.waitsFor };
+    model.begin(reported);
+    return { ...model.step, dueAt: keptDueAt(life, reported.waited), waitsFor: life.waitsFor };
   }
   const isSameRule = slotsOf(before) === slotsOf(next);
   // A rate goes on counting from when it was made, whatever `startAt` it had meanwhile.
@@ -511,10 +511,10 @@ function edit(life: Life, event: Applied, told: Parameters<PlanModel['pass']>[0]
     before.rule.rate !== undefined &&
     before.rule.rate === next.rule.rate &&
     before.rule.anchor === next.rule.anchor;
-  const anchorAt = isSameRule || isSameRate ? life.anchorAt : told.now;
+  const anchorAt = isSameRule || isSameRate ? life.anchorAt : reported.now;
   const rule = countedRule(next.rule, next.policies.startAt, anchorAt);
   if (rule === null) return 'unknown';
-  const { step, applied } = model.edit(told, { rule, policies: next.policies, isSameRule });
+  const { step, applied } = model.edit(reported, { rule, policies: next.policies, isSameRule });
   life.anchorAt = anchorAt;
   return applied ? step : 'unknown';
 }
@@ -542,13 +542,13 @@ function sorted(value: object): [string, unknown][] {
 }
 
 /** A backfill decides nothing; its runs count for overlap from now on. */
-function backfill(model: PlanModel, event: Applied, told: Parameters<PlanModel['pass']>[0]): ModelStep {
-  model.begin(told);
+function backfill(model: PlanModel, event: Applied, reported: Parameters<PlanModel['pass']>[0]): ModelStep {
+  model.begin(reported);
   model.hearOutcome();
   for (const job of event.jobs) {
     model.createRun({
       slotAt: job.slot?.slotAt ?? null,
-      dueAt: told.now,
+      dueAt: reported.now,
       origin: 'backfill',
       gates: ['another'],
       cancel: [],
@@ -593,8 +593,8 @@ function compare(
     .join('; ');
   const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
   if (made !== wanted) return `made [${made}], predicted [${wanted}]`;
-  const told = toldDifference(event, step, options);
-  if (told !== null) return told;
+  const reported = reportDifference(event, step, options);
+  if (reported !== null) return reported;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
   return null;
 }
@@ -617,7 +617,7 @@ function countDifference(model: PlanModel, { slots }: Fired | Applied): string |
  * How the runs differ from the model's in more than their slots: when they are due, what they wait for, what they are told, whom they end.
  * Where the notes of processes that were killed are missing, a run may have been over already: then some of those that the model names will do.
  */
-function toldDifference(
+function reportDifference(
   event: Fired | Applied,
   step: ModelStep,
   { isWhole, mayGate }: { isWhole: boolean; mayGate: RunsView['mayGate'] },
@@ -649,12 +649,12 @@ function toldDifference(
   if (!isAlike(ended, toEnd)) return `ended [${ended.join(', ')}], predicted [${toEnd.join(', ')}]`;
   for (const { id, details } of event.slotDetails) {
     const { covers = null } = JSON.parse(details) as Partial<SlotDetails>;
-    const predicted = step.told.get(id);
+    const predicted = step.reported.get(id);
     // One of them told nothing new is named all the same.
     if (predicted == null || JSON.stringify(covers) === JSON.stringify(predicted)) continue;
     return `told ${id} of ${JSON.stringify(covers)}, predicted ${JSON.stringify(predicted)}`;
   }
-  const [unnamed] = [...step.told.keys()].filter((id) => event.slotDetails.every((one) => one.id !== id));
+  const [unnamed] = [...step.reported.keys()].filter((id) => event.slotDetails.every((one) => one.id !== id));
   return unnamed === undefined ? null : `did not tell ${unnamed} what was merged into it`;
 }
 
@@ -682,7 +682,7 @@ function at(instant: number | null): string {
 }
 
 function copyLife(life: Life): Life {
-  const { rule, told: _told, step: _step, ...fields } = life.model;
+  const { rule, reported: _reported, step: _step, ...fields } = life.model;
   const model: PlanModel = Object.assign(Object.create(PlanModel.prototype) as PlanModel, copyData(fields));
   model.rule = rule;
   return { ...life, model };

@@ -125,7 +125,7 @@ export class SimNode implements Process {
     const { roles, concurrency, queues, versionOf, release } = this.options;
     const only = queues === null ? {} : { queues: [...queues] };
     const released = release === null ? {} : { release };
-    this.#tell('up', { concurrency, concurrencyOf, roles: [...roles], ...only, versionOf, ...released });
+    this.#report('up', { concurrency, concurrencyOf, roles: [...roles], ...only, versionOf, ...released });
     const attempt = (): void => {
       this.duly.start({ roles, concurrency, ...only }).then(
         () => {
@@ -141,7 +141,7 @@ export class SimNode implements Process {
   crash(where: string): void {
     if (this.isDead) return;
     this.#end();
-    this.#tell('crashed', {}, where);
+    this.#report('crashed', {}, where);
     this.options.store.user?.abandon(this);
     this.options.onDead(this);
   }
@@ -151,13 +151,13 @@ export class SimNode implements Process {
     if (this.isDead || this.isPaused) return;
     this.isPaused = true;
     this.thread.isPaused = true;
-    this.#tell('paused');
+    this.#report('paused');
   }
 
   /** Goes on where it stood. */
   resume(): void {
     if (this.isDead || !this.isPaused) return;
-    this.#tell('resumed');
+    this.#report('resumed');
     this.options.world.resume(this.thread);
     this.options.world.resume(this);
   }
@@ -178,11 +178,11 @@ export class SimNode implements Process {
   stop(): void {
     if (this.isDead || this.isStopping) return;
     this.isStopping = true;
-    this.#tell('stopping');
+    this.#report('stopping');
     const end = (): void => {
       if (this.isDead) return;
       this.#end();
-      this.#tell('stopped');
+      this.#report('stopped');
       this.options.store.user?.abandon(this);
       this.options.onDead(this);
     };
@@ -200,7 +200,7 @@ export class SimNode implements Process {
     else fn();
   }
 
-  #tell(
+  #report(
     state: 'up' | 'crashed' | 'paused' | 'resumed' | 'stopping' | 'stopped',
     more: Pick<
       NodeChanged,

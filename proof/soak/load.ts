@@ -56,11 +56,11 @@ export async function startLoad(duly: Duly, { random, retentionMs, roles }: Load
     ...kept,
     retry: { attempts: 2, delay: 100 },
     run: () => {
-      throw new Error('It fails, as it was told to.');
+      throw new Error('It fails on purpose.');
     },
   });
-  const telling = duly.task({
-    name: 'telling',
+  const reporting = duly.task({
+    name: 'reporting',
     ...kept,
     run: async ({ progress, log, once }) => {
       for (const percent of [20, 60, 90]) {
@@ -101,7 +101,7 @@ export async function startLoad(duly: Duly, { random, retentionMs, roles }: Load
     [6, 'in', () => plain.in(upTo(5_000), {})],
     [3, 'at', () => plain.at(systemClock.now() + upTo(5_000), {})],
     [3, 'failing', () => failing.now()],
-    [4, 'progress', () => telling.now()],
+    [4, 'progress', () => reporting.now()],
     [4, 'serial', () => plain.now({}, { serial: `key-${upTo(4)}` })],
     [3, 'dedupe', () => plain.in('1s', {}, { dedupe: { key: `key-${upTo(10)}` } })],
     [2, 'cancel', () => plain.in('1 day', {}).then((job: JobHandle) => job.cancel())],

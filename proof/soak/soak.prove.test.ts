@@ -145,16 +145,16 @@ async function runSoak(...args: string[]) {
     const child = spawn(process.execPath, ['--expose-gc', script, ...args, '--json', json], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const told = text(child.stdout);
+    const reported = text(child.stdout);
     const [code] = (await once(child, 'exit')) as [number | null];
-    return { code, told: await told, report: JSON.parse(readFileSync(json, 'utf8')) as SoakReport };
+    return { code, reported: await reported, report: JSON.parse(readFileSync(json, 'utf8')) as SoakReport };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 test('a soak of seconds: every kind of work is done, nothing piles up, and the exit code says so', async (t) => {
-  const { code, told, report } = await runSoak('--minutes', '0.6', '--retention', '2');
+  const { code, reported, report } = await runSoak('--minutes', '0.6', '--retention', '2');
   assert.deepEqual(report.counts.failures, {});
   const kinds = [
     'now',
@@ -173,7 +173,7 @@ test('a soak of seconds: every kind of work is done, nothing piles up, and the e
     assert.ok(Math.max(...report.samples.map((sample) => sample[name])) > 0, name);
   }
   // Some 60 rows are made in a second: several thousand would be here if nobody pruned.
-  if (report.calmCount >= calmCountMin) assert.ok(report.trends.rows.isFlat, told);
+  if (report.calmCount >= calmCountMin) assert.ok(report.trends.rows.isFlat, reported);
   // On a machine that is busy with other tests there is nothing to judge, and it must say that.
   const { isTooNoisy, allowed } = report.trends.latencyMs;
   const isBusy = report.calmCount < calmCountMin || isTooNoisy;
@@ -181,23 +181,23 @@ test('a soak of seconds: every kind of work is done, nothing piles up, and the e
     t.diagnostic(
       `The machine was busy: ${report.calmCount} samples were left to judge, and the latency might have grown by ${allowed} ms.`,
     );
-  assert.equal(code, isBusy ? 2 : 0, told);
+  assert.equal(code, isBusy ? 2 : 0, reported);
 });
 
 test('a store that nobody prunes is told as not flat', async (t) => {
-  const { code, told, report } = await runSoak('--minutes', '0.6', '--retention', '2', '--leak', 'prune');
+  const { code, reported, report } = await runSoak('--minutes', '0.6', '--retention', '2', '--leak', 'prune');
   if (report.calmCount < calmCountMin) {
     t.diagnostic(`The machine was busy: ${report.calmCount} samples were left to judge.`);
-    assert.equal(code, 2, told);
+    assert.equal(code, 2, reported);
     return;
   }
-  assert.equal(report.trends.rows.isFlat, false, told);
-  assert.equal(report.trends.storeMb.isFlat, false, told);
-  assert.equal(code, 1, told);
+  assert.equal(report.trends.rows.isFlat, false, reported);
+  assert.equal(report.trends.storeMb.isFlat, false, reported);
+  assert.equal(code, 1, reported);
 });
 
 test('of a run of some samples nothing is said', async () => {
-  const { code, told } = await runSoak('--minutes', '0.1', '--retention', '2');
-  assert.match(told, /The run was too short to tell/);
+  const { code, reported } = await runSoak('--minutes', '0.1', '--retention', '2');
+  assert.match(reported, /The run was too short to tell/);
   assert.equal(code, 2);
 });

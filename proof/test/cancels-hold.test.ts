@@ -7,11 +7,18 @@ import { changed, claimed, judge, made } from './judge.ts';
 
 /** What is said when the attempt with this fence hears of a cancel at 500. */
 function breaks(fence: number): string {
-  const told: HistoryEvent = { kind: 'aborted', at: 500, node: 'n', id: 'job_1', fence, reason: 'cancelled' };
+  const reported: HistoryEvent = {
+    kind: 'aborted',
+    at: 500,
+    node: 'n',
+    id: 'job_1',
+    fence,
+    reason: 'cancelled',
+  };
   const events = [
     ...[made(0, 'job_1'), claimed(10, 'job_1', 1), changed(100, 'cancel', 'job_1', { result: 'asked' })],
     ...[changed(200, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(300, 'retry', 'job_1')],
-    ...[claimed(400, 'job_1', 2), told],
+    ...[claimed(400, 'job_1', 2), reported],
   ];
   return judge(cancelsHold, events, [{ id: 'job_1', finishedAt: 900 }]);
 }

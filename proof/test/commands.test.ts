@@ -271,11 +271,11 @@ test('npm run chaos refuses what it cannot do in a sentence', () => {
 });
 
 test('the command that repeats a chaos run tells all that it was told', () => {
-  const told = { engine: 'postgres --pooler', minutes: 2, seed: 7, only: "a node's|kill" };
+  const reported = { engine: 'postgres --pooler', minutes: 2, seed: 7, only: "a node's|kill" };
   const expected = `npm run chaos -- --engine postgres --pooler --minutes 2 --seed 7 --only 'a node'\\''s|kill'`;
-  assert.equal(repeatCommand(told), expected);
+  assert.equal(repeatCommand(reported), expected);
   assert.equal(
-    repeatCommand({ ...told, engine: 'sqlite', only: null }),
+    repeatCommand({ ...reported, engine: 'sqlite', only: null }),
     'npm run chaos -- --engine sqlite --minutes 2 --seed 7',
   );
 });

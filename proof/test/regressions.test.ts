@@ -26,11 +26,11 @@ test('a failure is known only if its seed and every broken invariant are listed'
   });
   const broken = (...names: string[]): Violation[] =>
     names.map((invariant) => ({ invariant, message: '', subjects: [] }));
-  const list = [entry(7, 'one-lease'), entry(8, 'feed-tells')];
+  const list = [entry(7, 'one-lease'), entry(8, 'feed-reports')];
   assert.equal(isKnown(list, 7, broken('one-lease')), true);
-  assert.equal(isKnown(list, 7, broken('feed-tells')), false);
+  assert.equal(isKnown(list, 7, broken('feed-reports')), false);
   assert.equal(isKnown(list, 9, broken('one-lease')), false);
-  assert.equal(isKnown(list, 7, broken('one-lease', 'feed-tells')), false);
+  assert.equal(isKnown(list, 7, broken('one-lease', 'feed-reports')), false);
 });
 
 test('seeds come from the commit, differ by purpose, and can be set', () => {

@@ -77,7 +77,7 @@ test('250 worlds hold every fault, every decision and most reasons, and the mode
         for (const { mode } of event.cancel) seen.add(`overlap: ${mode}`);
         for (const { origin, input } of event.jobs)
           if (origin === 'trigger' && !input.includes('"call":null')) seen.add('trigger with an input');
-        if (event.slotDetails.length > 0) seen.add('told');
+        if (event.slotDetails.length > 0) seen.add('slot details');
       }
       if (event.kind === 'applied') seen.add(event.action);
     }
@@ -98,7 +98,7 @@ test('250 worlds hold every fault, every decision and most reasons, and the mode
     ...['crashed', 'paused', 'resumed', 'stopped'],
     ...['fired', 'missed', 'skipped', 'merged', 'expired', 'excluded', 'ended'],
     ...['COMPLETED', 'FAILED', 'CANCELLED', 'EXPIRED'],
-    ...['step ran', 'step given', 'folded behind a holder', 'folded into a holder', 'told'],
+    ...['step ran', 'step given', 'folded behind a holder', 'folded into a holder', 'slot details'],
     ...['overlap: ask', 'overlap: terminate', 'trigger with an input'],
     ...['transaction committed', 'transaction rolledBack', 'once ran', 'once given'],
     ...['value put', 'value extend', 'value delete', 'value get', 'claims paused', 'claims resumed'],

@@ -41,7 +41,7 @@ async function why({ client }: TimedCluster, name: string, slot: string) {
 /** A job in the middle of a step: its lease must not move with the clock. */
 async function startLong(cluster: TimedCluster) {
   const job = await cluster.long.now();
-  await cluster.until((told) => told.some((news) => news.kind === 'began' && news.id === job.id));
+  await cluster.until((reported) => reported.some((news) => news.kind === 'began' && news.id === job.id));
   return job;
 }
 

@@ -32,7 +32,7 @@ export interface TimedCluster {
   /** Handlers that began so far, on any node. */
   began(): readonly Began[];
   /** Resolves when this holds of what was told so far. */
-  until(holds: (told: readonly TimedNews[]) => boolean): Promise<void>;
+  until(holds: (reported: readonly TimedNews[]) => boolean): Promise<void>;
   /** Resolves when this holds of the file; looked at after every commit. */
   untilStored(holds: (db: DatabaseSync) => boolean): Promise<void>;
   /** Steps of the wall clock that the store has followed. */
@@ -51,7 +51,7 @@ export function createTimedCluster(t: TestContext): TimedCluster {
   const store = `sqlite:${file}`;
   const client = new Duly({ store, app: 'client', logger: false });
   const children: ChildProcess[] = [];
-  const told: TimedNews[] = [];
+  const reported: TimedNews[] = [];
   const listeners = new Set<() => void>();
   t.after(async () => {
     for (const child of children) {
@@ -74,7 +74,7 @@ export function createTimedCluster(t: TestContext): TimedCluster {
     const warnings = await new Promise<string[]>((resolve, reject) => {
       child.on('message', (news: TimedNews) => {
         if (news.kind === 'ready') resolve(news.warnings);
-        told.push(news);
+        reported.push(news);
         for (const listener of [...listeners]) listener();
       });
       child.once('exit', (code) => reject(new Error(`A node ended with ${code} before it was ready.`)));
@@ -88,11 +88,11 @@ export function createTimedCluster(t: TestContext): TimedCluster {
     work: client.task({ name: 'work', run: () => null }),
     long: client.task({ name: 'long', run: () => null }),
     start,
-    began: () => told.filter((news): news is Began => news.kind === 'began'),
+    began: () => reported.filter((news): news is Began => news.kind === 'began'),
     until(holds) {
       return new Promise((resolve, reject) => {
         const look = () => {
-          if (!holds(told)) return;
+          if (!holds(reported)) return;
           listeners.delete(look);
           resolve();
         };
@@ -101,7 +101,7 @@ export function createTimedCluster(t: TestContext): TimedCluster {
         // What was there instead is worth more than that nothing came.
         t.signal.addEventListener('abort', () => {
           if (listeners.delete(look))
-            reject(new Error(`Waited in vain; told so far: ${JSON.stringify(told)}.`));
+            reject(new Error(`Waited in vain; told so far: ${JSON.stringify(reported)}.`));
         });
       });
     },

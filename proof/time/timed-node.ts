@@ -24,10 +24,10 @@ export type TimedNews =
   | { kind: 'lost'; id: string };
 
 const options = JSON.parse(process.argv[2] as string) as TimedNodeOptions;
-const tell = (news: TimedNews) => process.send?.(news);
+const report = (news: TimedNews) => process.send?.(news);
 const duly = new Duly({ store: options.store, app: 'time', lease: options.leaseMs, logger: false });
 /** Resolves when the parent says so. */
-const told = new Promise<void>((resolve) => process.once('message', () => resolve()));
+const reported = new Promise<void>((resolve) => process.once('message', () => resolve()));
 
 for (const [name, isLong] of [
   ['work', false],
@@ -45,14 +45,14 @@ for (const [name, isLong] of [
         isCatchUp,
         lateness,
       };
-      tell({ kind: 'began', ...news });
-      if (isLong) await told;
-      tell({ kind: 'ended', ...news });
+      report({ kind: 'began', ...news });
+      if (isLong) await reported;
+      report({ kind: 'ended', ...news });
     },
   });
 }
-duly.on('job.lost', ({ id }) => tell({ kind: 'lost', id }));
+duly.on('job.lost', ({ id }) => report({ kind: 'lost', id }));
 for (const schedule of options.schedules) await duly.schedules.put(schedule);
 const { warnings } = await duly.open();
 await duly.start({ signals: true });
-tell({ kind: 'ready', warnings, wallAt: systemClock.now() });
+report({ kind: 'ready', warnings, wallAt: systemClock.now() });

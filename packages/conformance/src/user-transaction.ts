@@ -128,8 +128,8 @@ export function userTransactionTests(test: DefineTest): void {
     await begun.rollback();
     for (const { id } of created) assert.equal(await isThere(engine, id), false);
     assert.deepEqual(await claim(engine), []);
-    const told = (await feedAfter(engine, position)).map((change) => change.id);
-    assert.deepEqual(new Set(told), new Set([parent.id]));
+    const reported = (await feedAfter(engine, position)).map((change) => change.id);
+    assert.deepEqual(new Set(reported), new Set([parent.id]));
     // Neither key, child nor serial place is taken.
     const again = await createAll(engine, [jobSpec(held), jobSpec(child), jobSpec({ serial: 's' })]);
     assert.deepEqual(

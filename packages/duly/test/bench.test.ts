@@ -9,9 +9,9 @@ const server = await testPostgresUrl();
 
 test('bench measures in a place of its own and leaves nothing behind, on a file and on a server', async (t) => {
   const folder = createFolder(t);
-  const told = await folder.json('bench', '--jobs', '200');
-  assert.equal(told.jobs, 200);
-  for (const [name, value] of Object.entries(told).filter(([name]) => /_per_second$|_ms_/.test(name)))
+  const reported = await folder.json('bench', '--jobs', '200');
+  assert.equal(reported.jobs, 200);
+  for (const [name, value] of Object.entries(reported).filter(([name]) => /_per_second$|_ms_/.test(name)))
     assert.ok((value as number) > 0, name);
   assert.deepEqual(readdirSync(folder.path), []);
   const shown = await folder.duly('bench', '--jobs', '100', '--store', server);

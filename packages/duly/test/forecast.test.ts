@@ -17,14 +17,17 @@ test('forecast plays the schedules of a store forward', async (t) => {
       'Europe/Rome',
     );
   }
-  const told = await folder.json('forecast', '--takes', '2m', '--workers', '2');
-  assert.equal(told.runs, 5);
-  assert.equal(told.load.peak, 5);
-  assert.equal(told.load.workers_needed, 5);
-  assert.equal(told.with_workers.late, 3);
-  assert.equal(told.collisions[0].runs, 5);
-  assert.match(told.collisions[0].at, /:30:00\.000Z$/);
-  assert.deepEqual(told.clock_changes.map(({ kind }: { kind: string }) => kind).sort(), ['gap', 'repeat']);
+  const reported = await folder.json('forecast', '--takes', '2m', '--workers', '2');
+  assert.equal(reported.runs, 5);
+  assert.equal(reported.load.peak, 5);
+  assert.equal(reported.load.workers_needed, 5);
+  assert.equal(reported.with_workers.late, 3);
+  assert.equal(reported.collisions[0].runs, 5);
+  assert.match(reported.collisions[0].at, /:30:00\.000Z$/);
+  assert.deepEqual(reported.clock_changes.map(({ kind }: { kind: string }) => kind).sort(), [
+    'gap',
+    'repeat',
+  ]);
   const text = await folder.duly('forecast', '--takes', '2m');
   assert.equal(text.code, 0, text.err);
   assert.match(text.out, /^5 runs of 5 schedules/m);

@@ -332,10 +332,10 @@ test('hazards: times that the clock leaves out, herds, a line of many hosts', ()
   );
   assert.deepEqual(herdsOf(planOf({ text: '0 0 * * * /opt/a' }), now), []);
   const [twice] = planOf({ text: '0 0 * * * /opt/a\n0 0 * * *  /opt/a\n0 0 * * * /opt/a b' }).schedules;
-  const told = hazardsOf(twice as CrontabPlan['schedules'][number], now, null);
-  assert.equal(told.length, 1);
+  const reported = hazardsOf(twice as CrontabPlan['schedules'][number], now, null);
+  assert.equal(reported.length, 1);
   assert.match(
-    told[0]?.text ?? '',
+    reported[0]?.text ?? '',
     /^it stands 2 times in .*, and cron runs it as often; here it is one schedule$/,
   );
 });

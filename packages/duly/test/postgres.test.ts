@@ -33,8 +33,8 @@ test('migrate status, migrate, and then everything else', async (t) => {
   folder.env.DULY_STORE = store;
   const before = await folder.json('migrate', 'status');
   assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);
-  const told = await folder.duly('migrate', 'status');
-  assert.match(told.out, /no schema yet; .*\nTo do it: .* migrate --store '?postgres:\/\/duly@/);
+  const reported = await folder.duly('migrate', 'status');
+  assert.match(reported.out, /no schema yet; .*\nTo do it: .* migrate --store '?postgres:\/\/duly@/);
   const created = await folder.json('migrate');
   assert.deepEqual([created.created, created.schema], [true, before.known_schema]);
   assert.match(created.version, /^\d+/);
@@ -46,7 +46,7 @@ test('migrate status, migrate, and then everything else', async (t) => {
   assert.deepEqual([listed.data.length, listed.data[0].type, listed.data[0].status], [1, 'mail', 'PENDING']);
   const why = await folder.duly('why', listed.data[0].id);
   assert.equal(why.code, 0, why.err);
-  for (const { out, err } of [told, after, run, why]) assert.ok(!`${out}${err}`.includes(password));
+  for (const { out, err } of [reported, after, run, why]) assert.ok(!`${out}${err}`.includes(password));
 });
 
 test('a node on PostgreSQL runs the demo, and nothing it prints holds the password', async (t) => {

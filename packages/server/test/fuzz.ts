@@ -325,8 +325,8 @@ export async function fuzzServer(t: TestContext): Promise<void> {
   };
   await Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)));
   t.diagnostic(`${count} requests in ${seconds} s.`);
-  const told = [...findings].map(([what, example]) => `${what}\n    ${example}`).join('\n');
-  assert.equal(findings.size, 0, `DULY_SEED_START=${seed} found:\n${told}`);
+  const reported = [...findings].map(([what, example]) => `${what}\n    ${example}`).join('\n');
+  assert.equal(findings.size, 0, `DULY_SEED_START=${seed} found:\n${reported}`);
   assert.ok(count > 100, `${count} requests`);
   const after = await fixture.ask('/api/jobs', { body: { type: 'after', delay: '1h' } });
   assert.equal(after.status, 201, after.text);
@@ -359,15 +359,15 @@ async function sendOne(
     }
     const text = await response.text();
     const { status } = response;
-    const told = `${example}\n    ${text.slice(0, 500)}`;
-    if (status >= 500) return { what: `answers ${status}`, example: told };
-    if (!statuses.has(String(status))) return { what: `${status} is not in the document`, example: told };
+    const reported = `${example}\n    ${text.slice(0, 500)}`;
+    if (status >= 500) return { what: `answers ${status}`, example: reported };
+    if (!statuses.has(String(status))) return { what: `${status} is not in the document`, example: reported };
     if (status < 400) return null;
     if (!isDocumentedRefusal(operation, status, type))
-      return { what: `${status} is of type ${type}`, example: told };
+      return { what: `${status} is of type ${type}`, example: reported };
     if (!type.startsWith('application/problem+json')) return null;
     const { code } = JSON.parse(text) as { code: string };
-    return code in errorCodes ? null : { what: `${status} has the unknown code ${code}`, example: told };
+    return code in errorCodes ? null : { what: `${status} has the unknown code ${code}`, example: reported };
   } catch (error) {
     return { what: gone.signal.aborted ? `no answer in ${hangMs} ms` : String(error), example };
   } finally {

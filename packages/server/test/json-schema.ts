@@ -3,7 +3,7 @@
 type Schema = Record<string, unknown>;
 
 // Said for people, or looser than the types that are checked.
-const told = new Set(['description', 'example', 'examples', 'format', 'default', 'title', 'pattern']);
+const reported = new Set(['description', 'example', 'examples', 'format', 'default', 'title', 'pattern']);
 const checked = new Set([
   ...['$ref', 'allOf', 'anyOf', 'oneOf', 'type', 'enum', 'const', 'properties', 'required', 'items'],
   ...['additionalProperties', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'],
@@ -11,7 +11,7 @@ const checked = new Set([
 
 /** What is wrong with a value, by where it is; nothing: it fits. A keyword that is not known here is wrong too. */
 export function misfits(document: Schema, schema: Schema, value: unknown, at = ''): string[] {
-  const unknown = Object.keys(schema).find((keyword) => !told.has(keyword) && !checked.has(keyword));
+  const unknown = Object.keys(schema).find((keyword) => !reported.has(keyword) && !checked.has(keyword));
   if (unknown !== undefined) return [`${at}: the keyword "${unknown}" is not known here`];
   const inner = (one: unknown, part: unknown, name = ''): string[] =>
     misfits(document, one as Schema, part, name === '' ? at : `${at}/${name}`);

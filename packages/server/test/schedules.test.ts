@@ -229,8 +229,8 @@ test('a schedule tells what makes the same, redacted as it is itself', async (t)
   assert.equal(created.definition, undefined);
   const { json: whole } = await ask('/api/schedules/nightly?definition=true');
   const { definition } = whole;
-  const { dst: _dst, ...told } = definition;
-  assert.deepEqual(told, { ...body, input: { a: 1, secret: '[redacted]' } });
+  const { dst: _dst, ...reported } = definition;
+  assert.deepEqual(reported, { ...body, input: { a: 1, secret: '[redacted]' } });
   const listed = (await ask('/api/schedules?definition=true')).json.data[0];
   assert.deepEqual(listed.definition, definition);
   const again = await ask('/api/schedules', { body: { ...definition, input: body.input } });
@@ -310,9 +310,9 @@ test('an edit gives a schedule another target of its kind, what fills it, and an
   const other = await ask('/api/schedules/work', { method: 'PATCH', body: { target: { http: moved } } });
   assert.deepEqual([other.status, other.json.code], [400, 'request_invalid']);
 
-  const told = 'http://127.0.0.1:9/told';
-  assert.equal((await edit({ callback_url: told })).status, 200);
-  assert.deepEqual((await kept()).metadata, { own: 1, callback_url: told });
+  const reported = 'http://127.0.0.1:9/told';
+  assert.equal((await edit({ callback_url: reported })).status, 200);
+  assert.deepEqual((await kept()).metadata, { own: 1, callback_url: reported });
   assert.equal((await edit({ callback_url: 'http://10.0.0.1/' })).status, 422);
   assert.equal((await edit({ metadata: { own: 2, callback_url: 'http://10.0.0.1/' } })).status, 422);
   assert.equal((await edit({ callback_url: null })).status, 200);

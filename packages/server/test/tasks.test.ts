@@ -13,14 +13,14 @@ test('tasks tell what their inputs look like, also after their workers are gone'
     start: true,
   });
   // The worker tells of it once it has started.
-  const told = async () => {
+  const reported = async () => {
     for (;;) {
       const { json } = await ask('/api/tasks');
       if (json.data.some((task: { input_schema: unknown }) => task.input_schema !== null)) return json.data;
       await new Promise(setImmediate);
     }
   };
-  const [plain, mail] = await told();
+  const [plain, mail] = await reported();
   assert.deepEqual([plain.type, plain.workers, plain.input_schema], ['plain', 1, null]);
   assert.deepEqual([mail.type, mail.workers, mail.version], ['send_mail', 1, 2]);
   assert.deepEqual(mail.input_schema.properties.to, { type: 'string' });

@@ -3,7 +3,7 @@ import type { Clock } from '../../../packages/core/src/base/clock.ts';
 import type { Random } from '../../../packages/core/src/base/random.ts';
 import type { HistoryEvent } from '../../history.ts';
 import type { Fleet, FleetProcess } from '../fleet.ts';
-import { noWrites } from '../health-tells-truth.ts';
+import { noWrites } from '../health-reports-truth.ts';
 
 /** What a fault may touch. */
 export interface World {
@@ -77,11 +77,11 @@ export async function withClient(
  * Writes down that nobody, or one process, could have a write confirmed from then until now. Called when the harm was done and before it is
  * undone, so that whoever says meanwhile that all is well is wrong.
  */
-export function tellNoWrites(world: World, node: string, fromAt: number): void {
+export function reportNoWrites(world: World, node: string, fromAt: number): void {
   world.write({ kind: 'fault', at: fromAt, node, fault: noWrites, untilAt: world.now() });
 }
 
 /** Writes down that something was wrong for all, from then until now. */
-export function tellStoreWide(world: World, fault: string, fromAt: number, detail: string): void {
+export function reportStoreWide(world: World, fault: string, fromAt: number, detail: string): void {
   world.write({ kind: 'fault', at: fromAt, node: '*', fault, untilAt: world.now(), detail });
 }

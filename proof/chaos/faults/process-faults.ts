@@ -4,7 +4,15 @@ import { isStopped } from '../../../packages/core/test/processes/freeze.ts';
 import type { FleetProcess } from '../fleet.ts';
 import type { Ground } from '../ground.ts';
 import { type KillPoint, killPointNames } from '../kill-points.ts';
-import { type FaultKind, freeNodes, pick, tellStoreWide, type World, withClient, withNode } from './fault.ts';
+import {
+  type FaultKind,
+  freeNodes,
+  pick,
+  reportStoreWide,
+  type World,
+  withClient,
+  withNode,
+} from './fault.ts';
 
 // A point that nobody passes for so long is given up.
 const pointPatienceMs = 8_000;
@@ -21,28 +29,28 @@ async function killAt(world: World, point: KillPoint): Promise<boolean> {
   const { fleet, clock } = world;
   const sinceElapsed = clock.elapsed();
   world.waitsFor(`somebody to pass "${point}"`);
-  const told = new Set<FleetProcess>();
+  const reported = new Set<FleetProcess>();
   // Whoever comes first has the reap; of the rest some must stay for the other faults.
   const countMax = point === 'after reap' ? Number.POSITIVE_INFINITY : 2;
   let nextVictimElapsed = sinceElapsed;
-  const isHit = () => [...told].some((one) => !fleet.processes.has(one));
+  const isHit = () => [...reported].some((one) => !fleet.processes.has(one));
   while (!isHit() && clock.elapsed() - sinceElapsed < pointPatienceMs) {
-    for (const one of freeNodes(world).slice(0, Math.max(0, countMax - told.size))) {
+    for (const one of freeNodes(world).slice(0, Math.max(0, countMax - reported.size))) {
       one.isBusy = true;
-      told.add(one);
+      reported.add(one);
       fleet.send(one, { kind: 'end', at: point, signal: 'SIGKILL' });
     }
     // There must be something to reap; one that held no lease leaves nothing.
-    if (point === 'after reap' && told.size > 1 && clock.elapsed() >= nextVictimElapsed) {
-      const victim = pick(world, [...told]) as FleetProcess;
-      told.delete(victim);
+    if (point === 'after reap' && reported.size > 1 && clock.elapsed() >= nextVictimElapsed) {
+      const victim = pick(world, [...reported]) as FleetProcess;
+      reported.delete(victim);
       nextVictimElapsed = clock.elapsed() + world.leaseMs * 1.5;
       await kill(world, victim);
     }
     await clock.sleep(20);
   }
   const hasStruck = isHit();
-  for (const one of told) {
+  for (const one of reported) {
     fleet.send(one, { kind: 'end', at: null, signal: 'SIGKILL' });
     one.isBusy = false;
   }
@@ -79,7 +87,7 @@ async function stop(world: World, ground: Ground, one: FleetProcess, halt: () =>
   one.child.kill('SIGCONT');
   world.write({ kind: 'node', at: world.now(), node: one.node, state: 'resumed' });
   // It was stopped in the middle of a commit, and nobody could write.
-  if (isLocked) tellStoreWide(world, 'store-locked', fromAt, `by ${one.node}, stopped inside a commit`);
+  if (isLocked) reportStoreWide(world, 'store-locked', fromAt, `by ${one.node}, stopped inside a commit`);
   return true;
 }
 

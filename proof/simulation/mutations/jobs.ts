@@ -97,7 +97,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a deleted job is created again when it is asked for again',
-    caughtBy: ['nothing-vanishes', 'feed-tells'],
+    caughtBy: ['nothing-vanishes', 'feed-reports'],
     mutate: withSql(['value', 'remembered'], (sql) => `${sql} AND scope <> 'deleted'`),
   },
   {
@@ -125,26 +125,26 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'the errors of attempts are not kept',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: onSettle((settlement) => ({ ...settlement, error: null })),
   },
   {
     name: 'the error of an attempt that is tried again is not kept',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: onSettle((settlement) =>
       settlement.to === 'RETRYING' ? { ...settlement, error: null } : settlement,
     ),
   },
   {
     name: 'a job that is tried again keeps the error of an earlier attempt, or none',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: withSql(['settle', 'again'], (sql) =>
       sql.replace('coalesce(:error, error)', 'coalesce(error, iif(:error IS NULL, error, error))'),
     ),
   },
   {
     name: 'the last log lines of an attempt are lost',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: onSettle((settlement) => ({
       ...settlement,
       report: settlement.report === null ? null : { ...settlement.report, logs: [] },
@@ -152,7 +152,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'whoever cancels is not kept',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: (engine) => ({
       ...engine,
       cancel: (input) =>
@@ -590,7 +590,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'the feed leaves out what returned',
-    caughtBy: ['feed-tells'],
+    caughtBy: ['feed-reports'],
     mutate: withSql(['changes', 'append'], (sql) =>
       sql.replace('VALUES (?, ?)', "SELECT ?1, ?2 WHERE ?2 NOT LIKE '%returned%'"),
     ),

@@ -75,7 +75,7 @@ export const scheduleMutations: readonly Mutation[] = [
   },
   {
     name: 'the ledger names a node that decided nothing',
-    caughtBy: ['kept-as-told'],
+    caughtBy: ['stored-as-reported'],
     mutate: onFire((group) => ({
       ...group,
       slots: group.slots.map((slot) => ({ ...slot, node: 'nobody' })),

@@ -104,9 +104,9 @@ export const workerMutations: readonly Mutation[] = [
     name: 'a handler that returned after it was told of a cancel is CANCELLED',
     caughtBy: ['outcome-follows'],
     mutateNode(engine) {
-      const told = new Set<number>();
+      const reported = new Set<number>();
       const unheard = onSettle((one) =>
-        one.reason === 'returned' && told.has(one.fence)
+        one.reason === 'returned' && reported.has(one.fence)
           ? { ...one, to: 'CANCELLED', reason: 'cancelled', spends: false, result: null }
           : one,
       )(engine);
@@ -115,7 +115,7 @@ export const workerMutations: readonly Mutation[] = [
         async heartbeat(input) {
           const reply = await engine.heartbeat(input);
           for (const [i, { fence }] of input.leases.entries())
-            if (reply.leases[i]?.state === 'cancel') told.add(fence);
+            if (reply.leases[i]?.state === 'cancel') reported.add(fence);
           return reply;
         },
       };

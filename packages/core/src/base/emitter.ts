@@ -48,9 +48,9 @@ export function createEvents<EventMap>(
       });
     },
     emit(name, value) {
-      const told = listeners.get(name);
-      if (told === undefined) return;
-      for (const listener of told) {
+      const registered = listeners.get(name);
+      if (registered === undefined) return;
+      for (const listener of registered) {
         try {
           const answer: unknown = (listener as EventListener<typeof value>)(value);
           if (answer instanceof Promise) answer.catch((error) => onListenerError(error, name));

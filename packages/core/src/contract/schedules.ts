@@ -166,7 +166,7 @@ export interface FireInput extends Stamp {
 }
 
 /**
- * The answer to `fire`, per group. A repeat of a fire that took effect answers `conflict`: read the ledger. `stale`: a run of `tell` has
+ * The answer to `fire`, per group. A repeat of a fire that took effect answers `conflict`: read the ledger. `stale`: a run of `slotDetails` has
  * started or is over; nothing was written, and the schedule is free to be claimed and planned anew at once.
  */
 export interface FireReply extends Reply {

@@ -23,8 +23,10 @@ test('next resolves with the first event that fits, and listens no longer', asyn
 });
 
 test('a listener that throws hinders nobody and is told', () => {
-  const told: unknown[] = [];
-  const events = createEvents<{ said: string }>((error, name) => told.push([name, (error as Error).message]));
+  const reported: unknown[] = [];
+  const events = createEvents<{ said: string }>((error, name) =>
+    reported.push([name, (error as Error).message]),
+  );
   const heard: string[] = [];
   events.on('said', () => {
     throw new Error('broken');
@@ -32,17 +34,17 @@ test('a listener that throws hinders nobody and is told', () => {
   events.on('said', (word) => heard.push(word));
   events.emit('said', 'a');
   assert.deepEqual(heard, ['a']);
-  assert.deepEqual(told, [['said', 'broken']]);
+  assert.deepEqual(reported, [['said', 'broken']]);
 });
 
 test('a listener whose promise is rejected is told like one that throws', async () => {
-  const told = Promise.withResolvers<unknown>();
+  const reported = Promise.withResolvers<unknown>();
   const events = createEvents<{ said: string }>((error, name) =>
-    told.resolve([name, (error as Error).message]),
+    reported.resolve([name, (error as Error).message]),
   );
   events.on('said', async () => {
     throw new Error('broken later');
   });
   events.emit('said', 'a');
-  assert.deepEqual(await told.promise, ['said', 'broken later']);
+  assert.deepEqual(await reported.promise, ['said', 'broken later']);
 });

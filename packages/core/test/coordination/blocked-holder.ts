@@ -12,7 +12,7 @@ export type HolderNews =
 
 const [store, what, ttl, block] = process.argv.slice(2) as [string, string, string, string];
 const duly = new Duly({ store, logger: false });
-const tell = (news: HolderNews) => process.send?.(news);
+const report = (news: HolderNews) => process.send?.(news);
 const blockMsMax = 30_000;
 
 /** Blocks this thread: for this long, or until the file that is named exists. */
@@ -24,23 +24,23 @@ function blockThread(): void {
 }
 
 function holdBlocked(signal: AbortSignal, isLeader: () => boolean | null = () => null): void {
-  tell({ kind: 'held' });
+  report({ kind: 'held' });
   blockThread();
-  tell({ kind: 'on', aborted: signal.aborted, isLeader: isLeader() });
+  report({ kind: 'on', aborted: signal.aborted, isLeader: isLeader() });
 }
 
 if (what === 'lock') {
   const result = await duly.lock('busy', { ttl: Number(ttl) }, ({ signal }) => holdBlocked(signal));
-  tell({ kind: 'done', kept: result.acquired ? result.kept : null });
+  report({ kind: 'done', kept: result.acquired ? result.kept : null });
 } else if (what === 'once') {
   await duly.once('busy', { ttl: Number(ttl) }, ({ signal }) => holdBlocked(signal));
-  tell({ kind: 'done', kept: null });
+  report({ kind: 'done', kept: null });
 } else {
   const leadership = duly.leader('busy', { ttl: Number(ttl) });
   const { signal } = await leadership.elected();
   holdBlocked(signal, () => leadership.isLeader);
   await leadership.resign();
-  tell({ kind: 'done', kept: null });
+  report({ kind: 'done', kept: null });
 }
 await duly.stop();
 process.disconnect();

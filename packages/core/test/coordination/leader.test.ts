@@ -63,9 +63,9 @@ test('whoever waits to be elected is told when this process stands no more', asy
   assert.equal(resigning.isLeader, false);
 
   const stopped = two.leader('reports').elected();
-  const told = assert.rejects(stopped, { code: 'stopped' });
+  const reported = assert.rejects(stopped, { code: 'stopped' });
   await two.stop();
-  await told;
+  await reported;
 });
 
 test('a stopped Duly stands for nothing, and nothing of it goes on', async () => {

@@ -225,7 +225,7 @@ test('whoever waits for a lock or a result is told when the Duly stops', async (
   });
   await Promise.all(begun.map(({ promise }) => promise));
   await other.open();
-  const told = Promise.all([
+  const reported = Promise.all([
     assert.rejects(
       other.lock('a', { wait: 'forever' }, () => assert.fail('must not run')),
       { code: 'stopped' },
@@ -239,7 +239,7 @@ test('whoever waits for a lock or a result is told when the Duly stops', async (
   while ((other.calls()?.acquire ?? 0) < 2) await other.next('call');
   await new Promise((resolve) => setImmediate(resolve));
   await other.stop();
-  await told;
+  await reported;
   work.resolve();
   await Promise.all([locked, once]);
 });
@@ -272,10 +272,10 @@ test('a Duly that stops waits for the work under a lock, then tells it and gives
   const { duly } = await createSharedStore(t);
   const [one, other] = [duly(), duly()];
   const [quick, stubborn, entered] = [deferred(), deferred(), deferred()];
-  let told: AbortSignal | null = null;
+  let reported: AbortSignal | null = null;
   const finished = one.lock('quick', {}, () => quick.promise);
   const interrupted = one.lock('stubborn', {}, async ({ signal }) => {
-    told = signal;
+    reported = signal;
     entered.resolve();
     await stubborn.promise;
   });
@@ -284,7 +284,7 @@ test('a Duly that stops waits for the work under a lock, then tells it and gives
   quick.resolve();
   assert.equal((await finished).acquired, true);
   await stopping;
-  assert.equal((told as unknown as AbortSignal).reason.code, 'stopped');
+  assert.equal((reported as unknown as AbortSignal).reason.code, 'stopped');
   stubborn.resolve();
   const late = await interrupted;
   assert.ok(late.acquired && !late.kept);

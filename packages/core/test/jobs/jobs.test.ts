@@ -748,9 +748,9 @@ test('running a job again makes a new one like it', async (t) => {
 
 test('a backoff that throws or answers nonsense is told, and the job is tried again by the exponential delay', async (t) => {
   const duly = setup(t);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   duly.on('error', ({ error, doing }) =>
-    told.push([doing, (error as { code?: string }).code ?? String(error)]),
+    reported.push([doing, (error as { code?: string }).code ?? String(error)]),
   );
   const answers: (() => number)[] = [
     () => {
@@ -771,7 +771,7 @@ test('a backoff that throws or answers nonsense is told, and the job is tried ag
     assert.equal(job.status, 'RETRYING');
     assert.equal(job.dueAt.getTime() - duly.now.getTime(), i === 2 ? 5_000 : 1_000);
   }
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['asking the backoff of task "odd 0"', 'Error: no idea'],
     ['asking the backoff of task "odd 1"', 'invalid_duration'],
   ]);

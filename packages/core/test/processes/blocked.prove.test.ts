@@ -26,7 +26,7 @@ async function blockOne(t: TestContext, { leaseMs, url }: { leaseMs: number; url
   const blocked = await cluster.spawn();
   await cluster.news('entered', ({ id }) => id === blocking.id);
   const pidsOf = (id: string) =>
-    cluster.told.flatMap((news) => (news.kind === 'entered' && news.id === id ? [news.pid] : []));
+    cluster.reported.flatMap((news) => (news.kind === 'entered' && news.id === id ? [news.pid] : []));
   for (const job of waiting) {
     assert.deepEqual([(await job.get()).status, pidsOf(job.id)], ['RUNNING', []], 'claimed, and not started');
   }
@@ -57,7 +57,7 @@ for (const [engine, createUrl] of [
     assert.equal((await last.wait()).status, 'COMPLETED');
     assert.deepEqual(pidsOf(last.id), [blocked.pid]);
     for (const { id } of waiting) assert.deepEqual(pidsOf(id), [idle.pid], 'never twice');
-    const losses = cluster.told.filter(({ kind }) => kind === 'lost');
+    const losses = cluster.reported.filter(({ kind }) => kind === 'lost');
     assert.deepEqual(losses, [], 'a release is no loss');
   });
 

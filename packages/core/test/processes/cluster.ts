@@ -22,7 +22,7 @@ export interface Cluster {
     fits?: (news: Extract<ChildNews, { kind: Kind }>) => boolean,
   ): Promise<Extract<ChildNews, { kind: Kind }>>;
   /** Everything told so far. */
-  told: readonly ChildNews[];
+  reported: readonly ChildNews[];
   /** The process with this id. */
   process(pid: number): ChildProcess;
   /** Stops a process with SIGSTOP, between two of its transactions. */
@@ -38,7 +38,7 @@ export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: numbe
   const store = url ?? `sqlite:${file}`;
   const client = new Duly({ store, app: 'client', logger: false });
   const children = new Map<number, ChildProcess>();
-  const told: ChildNews[] = [];
+  const reported: ChildNews[] = [];
   const listeners = new Set<() => void>();
 
   t.after(async () => {
@@ -54,7 +54,7 @@ export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: numbe
   return {
     client,
     file,
-    told,
+    reported,
     async spawn(concurrency = 5) {
       const one = fork(child, [store, String(leaseMs), String(concurrency)], {
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -63,7 +63,7 @@ export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: numbe
       const ready = new Promise<void>((resolve, reject) => {
         one.on('message', (news: ChildNews) => {
           if (news.kind === 'ready') resolve();
-          told.push(news);
+          reported.push(news);
           for (const listener of [...listeners]) listener();
         });
         one.once('exit', (code) => reject(new Error(`A process ended with ${code} before it was ready.`)));
@@ -74,7 +74,7 @@ export function createCluster(t: TestContext, { leaseMs, url }: { leaseMs: numbe
     news(kind, fits = () => true) {
       return new Promise((resolve) => {
         const look = () => {
-          const found = told.find((news) => news.kind === kind && fits(news as never));
+          const found = reported.find((news) => news.kind === kind && fits(news as never));
           if (found === undefined) return;
           listeners.delete(look);
           resolve(found as never);

@@ -14,10 +14,10 @@ export type ChildNews =
   | { kind: 'lost'; id: string; pid: number }
   | { kind: 'failed'; doing: string; count: number; pid: number };
 
-const tell = (news: ChildNews) => process.send?.(news);
+const report = (news: ChildNews) => process.send?.(news);
 
 /** Resolves when the parent sends this word. */
-function told(word: string): Promise<void> {
+function reported(word: string): Promise<void> {
   return new Promise((resolve) => {
     const listen = (message: unknown) => {
       if (message !== word) return;
@@ -32,10 +32,10 @@ function told(word: string): Promise<void> {
 duly.task({
   name: 'work',
   run: async ({ input, job, attempt, fence, signal }) => {
-    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
-    if (typeof input === 'string' && (input !== 'once' || attempt === 1)) await told(input);
+    report({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    if (typeof input === 'string' && (input !== 'once' || attempt === 1)) await reported(input);
     const aborted = signal.aborted ? ((signal.reason as { code?: string })?.code ?? 'unknown') : null;
-    tell({ kind: 'left', id: job.id, attempt, aborted, pid: process.pid });
+    report({ kind: 'left', id: job.id, attempt, aborted, pid: process.pid });
     return attempt;
   },
 });
@@ -45,9 +45,9 @@ duly.task({
   name: 'careful',
   delivery: 'at-most-once',
   run: async ({ input, job, attempt, fence }) => {
-    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
-    await told(input as string);
-    tell({ kind: 'left', id: job.id, attempt, aborted: null, pid: process.pid });
+    report({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    await reported(input as string);
+    report({ kind: 'left', id: job.id, attempt, aborted: null, pid: process.pid });
     return attempt;
   },
 });
@@ -57,7 +57,7 @@ duly.task({
 duly.task({
   name: 'block',
   run: ({ input, job, attempt, fence }) => {
-    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    report({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
     const word = new Int32Array(new SharedArrayBuffer(4));
     if (typeof input !== 'string') Atomics.wait(word, 0, 0, Number(input));
     else for (let ms = 0; ms < 60_000 && !existsSync(input); ms += 20) Atomics.wait(word, 0, 0, 20);
@@ -69,7 +69,7 @@ duly.task({
 duly.task({
   name: 'poison',
   run: ({ job, attempt, fence }) => {
-    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    report({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
     process.kill(process.pid, 'SIGKILL');
   },
 });
@@ -79,7 +79,7 @@ duly.task({
   name: 'fragile',
   delivery: 'at-most-once',
   run: ({ job, attempt, fence }) => {
-    tell({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
+    report({ kind: 'entered', id: job.id, attempt, fence, pid: process.pid });
     process.kill(process.pid, 'SIGKILL');
   },
 });
@@ -88,8 +88,8 @@ const failures = new Map<string, number>();
 duly.on('error', ({ doing }) => {
   const count = (failures.get(doing) ?? 0) + 1;
   failures.set(doing, count);
-  tell({ kind: 'failed', doing, count, pid: process.pid });
+  report({ kind: 'failed', doing, count, pid: process.pid });
 });
-duly.on('job.lost', ({ id }) => tell({ kind: 'lost', id, pid: process.pid }));
+duly.on('job.lost', ({ id }) => report({ kind: 'lost', id, pid: process.pid }));
 await duly.start({ signals: true });
-tell({ kind: 'ready' });
+report({ kind: 'ready' });

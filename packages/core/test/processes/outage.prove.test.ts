@@ -15,7 +15,7 @@ type TakeAway = () => Promise<() => Promise<void>>;
 
 /** Every handler ends while the store is away: half of them within their lease, half of them after it. */
 async function playOutage(cluster: Cluster, failureCount: number, takeAway: TakeAway): Promise<void> {
-  const { client, told } = cluster;
+  const { client, reported } = cluster;
   const work = client.task({ name: 'work', run: () => {} });
   const careful = client.task({ name: 'careful', delivery: 'at-most-once', run: () => {} });
   const processes = [await cluster.spawn(8), await cluster.spawn(8)];
@@ -46,7 +46,7 @@ async function playOutage(cluster: Cluster, failureCount: number, takeAway: Take
     // A second run would wait without end, because its word was said before.
     const again = cluster.news('entered', (news) => news.id === job.id && news.attempt > 1);
     assert.equal(await Promise.race([end, again.then(() => 'RUN AGAIN')]), 'COMPLETED', `job ${job.id}`);
-    const entries = told.filter((news) => news.kind === 'entered' && news.id === job.id);
+    const entries = reported.filter((news) => news.kind === 'entered' && news.id === job.id);
     assert.equal(entries.length, 1);
   }
 }

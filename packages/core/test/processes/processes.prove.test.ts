@@ -10,8 +10,8 @@ const leaseMs = 900;
 
 type Entered = Extract<ChildNews, { kind: 'entered' }>;
 
-const entriesOf = (told: readonly ChildNews[], id: string) =>
-  told.filter((news): news is Entered => news.kind === 'entered' && news.id === id);
+const entriesOf = (reported: readonly ChildNews[], id: string) =>
+  reported.filter((news): news is Entered => news.kind === 'entered' && news.id === id);
 
 /** A task's verbs without its code: the children have it. */
 function defineTask(
@@ -36,7 +36,7 @@ test('each job is taken once by many processes, and all of them take part', asyn
   const rest = await work.nowMany(Array.from({ length: 300 }, (_, i) => i));
   const jobs = [...held, ...rest];
   for (const job of jobs) assert.equal((await job.wait()).status, 'COMPLETED');
-  for (const { id } of jobs) assert.equal(entriesOf(cluster.told, id).length, 1, id);
+  for (const { id } of jobs) assert.equal(entriesOf(cluster.reported, id).length, 1, id);
 });
 
 test('SIGSTOP past the lease, then SIGCONT: the stale outcome is refused and the handler is told', async (t) => {
@@ -70,7 +70,7 @@ test('an event loop blocked for twice the lease loses nothing and is not taken f
   const done = await job.wait();
   assert.equal(done.status, 'COMPLETED');
   assert.equal(done.result, 1);
-  assert.equal(entriesOf(cluster.told, job.id).length, 1);
+  assert.equal(entriesOf(cluster.reported, job.id).length, 1);
 });
 
 test('a poison job ends FAILED with reason lost, and its neighbours complete', async (t) => {
@@ -95,7 +95,7 @@ test('a poison job ends FAILED with reason lost, and its neighbours complete', a
   assert.equal(ended.status, 'FAILED');
   assert.equal(ended.error?.code, 'lost');
   // Once among others, then three times with its beginning written.
-  assert.equal(entriesOf(cluster.told, poison.id).length, 4);
+  assert.equal(entriesOf(cluster.reported, poison.id).length, 4);
   for (const neighbour of neighbours) assert.equal((await neighbour.wait()).status, 'COMPLETED');
   isOver = true;
   last.kill('SIGTERM');
@@ -109,7 +109,7 @@ test('an at-most-once job whose process dies is FAILED, and never started again'
   const ended = await fragile.wait();
   assert.equal(ended.status, 'FAILED');
   assert.equal(ended.error?.code, 'lost');
-  assert.equal(entriesOf(cluster.told, fragile.id).length, 1);
+  assert.equal(entriesOf(cluster.reported, fragile.id).length, 1);
 });
 
 test('SIGTERM drains: what runs finishes, what waits goes to others, nothing is spent', async (t) => {

@@ -65,7 +65,7 @@ for (const [what, rule, options, next, at, preview] of [
   ],
 ] as [string, string | RuleInput, EveryOptions, string, string, string[]][]) {
   test(`what is to come after a pause with an end: onResume ${what}`, async (t) => {
-    const { t: duly, every, told } = scene(t);
+    const { t: duly, every, reported } = scene(t);
     await every(rule, options);
     await duly.advance('1m');
     await duly.schedules.pause('nightly', { until: '2027-01-15T12:30:00Z' });
@@ -75,23 +75,23 @@ for (const [what, rule, options, next, at, preview] of [
       preview: preview.map((time) => `01-15T${time}`),
     });
     // And so it comes.
-    const before = told.length;
+    const before = reported.length;
     await duly.advance('9h');
     assert.deepEqual(
-      told.slice(before, before + 3).map(({ slot }) => slot?.slice(11, 16)),
+      reported.slice(before, before + 3).map(({ slot }) => slot?.slice(11, 16)),
       preview,
     );
   });
 }
 
 test('a slot of a fixed delay that fell due before a pause is decided when that ends', async (t) => {
-  const { t: duly, every, told } = scene(t);
+  const { t: duly, every, reported } = scene(t);
   await every({ delay: '47m' }, { startAt: '2027-01-15T10:30:00Z', missed: 'skip' });
   await duly.outage('1h');
   await duly.schedules.pause('nightly', { until: '2027-01-15T12:00:00Z' });
   assert.deepEqual((await coming(duly)).next, '01-15T12:47');
   await duly.advance('2h');
-  assert.equal(told[0]?.slot, '2027-01-15T12:47:00.000Z');
+  assert.equal(reported[0]?.slot, '2027-01-15T12:47:00.000Z');
 });
 
 test('what every() was refused was not given, and a name belongs to one task', async (t) => {
@@ -114,7 +114,7 @@ test('a slot is not merged into a trigger with an input of its own, nor such a t
   const {
     t: duly,
     task,
-    told,
+    reported,
   } = scene(t, {
     run: async (_, { clock }) => {
       await clock.sleep(150 * 60_000);
@@ -130,7 +130,7 @@ test('a slot is not merged into a trigger with an input of its own, nor such a t
   await duly.schedules.pause('nightly');
   await duly.advance('12h');
   assert.deepEqual(
-    told.map(({ input }) => input),
+    reported.map(({ input }) => input),
     ['plain', 'first', 'plain', 'second'],
   );
 });

@@ -543,12 +543,12 @@ test('a schedule that cannot be read here is told, left alone, and keeps no node
   db.exec(`UPDATE specs SET spec = '{"v":99}' WHERE seq = (SELECT seq FROM schedules WHERE name = 'report')`);
   db.close();
   const duly = open();
-  const told: unknown[] = [];
-  duly.on('error', ({ error }) => told.push(error));
+  const reported: unknown[] = [];
+  duly.on('error', ({ error }) => reported.push(error));
   for (const name of ['report', 'clean'])
     duly.task({ name, every: { ...far, missed: 'skip' }, run: () => {} });
   await duly.start({ roles: ['scheduler'] });
-  assert.equal((told[0] as { code: string }).code, 'schema_too_new');
+  assert.equal((reported[0] as { code: string }).code, 'schema_too_new');
   assert.equal((await duly.schedules.get('clean')).policies.missed, 'skip');
   assert.deepEqual(await statusesOf(duly), { clean: 'active' }, 'the others are still listed');
   await assert.rejects(duly.schedules.get('report'), { code: 'schema_too_new' });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { scene } from './setup.ts';
 
 test('a deletion decides what had come, and why tells which schedule a slot was of', async (t) => {
-  const { t: duly, every, ledger, told } = scene(t);
+  const { t: duly, every, ledger, reported } = scene(t);
   await every('0 * * * *', { exclude: '* 13 * * *' });
   await duly.advance('1h 30m');
   await duly.outage('2h 45m');
@@ -21,7 +21,7 @@ test('a deletion decides what had come, and why tells which schedule a slot was 
     /^It did not run: it had come and was not decided when the schedule was deleted .* The schedule was deleted since then: at 14:15 by .* \("no longer"\)\.$/,
   );
   await duly.advance('1h');
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
 
   await every('0 * * * *');
   await duly.advance('1h');

@@ -16,7 +16,7 @@ const edits: Record<string, ScheduleChanges> = {
 
 for (const [what, changes] of Object.entries(edits)) {
   test(`an edit between a slot and its due instant (${what}) leaves both as they are`, async (t) => {
-    const { t: duly, every, ledger, told } = scene(t);
+    const { t: duly, every, ledger, reported } = scene(t);
     const { nextRunAt } = await every('0 * * * *', jittered);
     assert.ok(nextRunAt !== null && nextRunAt.getTime() > Date.parse('2027-01-15T11:01:00Z'));
     await duly.advance('1h30s');
@@ -27,10 +27,10 @@ for (const [what, changes] of Object.entries(edits)) {
     );
     const before = await duly.why('nightly', new Date('2027-01-15T11:00:00Z'));
     assert.deepEqual([before.status, before.dueAt], ['pending', nextRunAt]);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     await duly.advance(nextRunAt.getTime() - duly.now.getTime());
     assert.deepEqual(
-      told.map(({ slot, isCatchUp, lateness, previous }) => [slot, isCatchUp, lateness, previous]),
+      reported.map(({ slot, isCatchUp, lateness, previous }) => [slot, isCatchUp, lateness, previous]),
       [
         [
           '2027-01-15T11:00:00.000Z',

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { scene, short, startsOf } from './setup.ts';
 
 test('a cron fires at its slots, and the handler is told which one it is', async (t) => {
-  const { t: duly, every, told, ledger } = scene(t);
+  const { t: duly, every, reported, ledger } = scene(t);
   await every('0 */6 * * *', { timezone: 'Asia/Kolkata' });
   const ran = await duly.advance('12h');
   assert.deepEqual(startsOf(ran), ['01-15T12:30', '01-15T18:30']);
-  assert.deepEqual(told[1], {
+  assert.deepEqual(reported[1], {
     slot: '2027-01-15T18:30:00.000Z',
     date: '2027-01-16',
     previous: '2027-01-15T12:30:00.000Z',
@@ -76,19 +76,19 @@ for (const [missed, runs, rows] of [
   ],
 ] as const) {
   test(`after an outage: missed '${missed}'`, async (t) => {
-    const { t: duly, every, told, ledger } = scene(t);
+    const { t: duly, every, reported, ledger } = scene(t);
     await every('0 * * * *', { missed });
     await duly.advance('1h');
-    told.length = 0;
+    reported.length = 0;
     await duly.outage('4h 30m');
     await duly.runDue();
     assert.deepEqual(
-      told.map(
+      reported.map(
         ({ slot, covers }) => `${slot?.slice(11, 16)}${covers === null ? '' : ` covers ${covers.count}`}`,
       ),
       runs,
     );
-    for (const run of told) assert.equal(run.isCatchUp, true);
+    for (const run of reported) assert.equal(run.isCatchUp, true);
     assert.deepEqual(await ledger(), rows);
     // And it goes on.
     assert.deepEqual(startsOf(await duly.advance('30m')), ['01-15T16:00']);
@@ -110,7 +110,7 @@ test('a per-second schedule that was away for a month costs a handful of calls',
 });
 
 test('catch-up runs stand behind live ones, and a node makes a thousand of them a second', async (t) => {
-  const { t: duly, every, told } = scene(t, { concurrency: 1 });
+  const { t: duly, every, reported } = scene(t, { concurrency: 1 });
   const live = duly.task({ name: 'live', run: () => 'live' });
   await every(
     { rate: '1m' },
@@ -122,15 +122,15 @@ test('catch-up runs stand behind live ones, and a node makes a thousand of them 
   const first = await duly.runDue();
   assert.equal(first[0]?.type, 'live');
   // Those within their grace are not caught up on: they are judged in time.
-  assert.ok(told.filter(({ isCatchUp }) => isCatchUp).length <= 1_000, `${told.length}`);
+  assert.ok(reported.filter(({ isCatchUp }) => isCatchUp).length <= 1_000, `${reported.length}`);
   await duly.advance('2s');
-  assert.equal(told.filter(({ isCatchUp }) => isCatchUp).length, 1_500);
-  const slots = told.filter(({ isCatchUp }) => isCatchUp).map(({ slot }) => slot as string);
+  assert.equal(reported.filter(({ isCatchUp }) => isCatchUp).length, 1_500);
+  const slots = reported.filter(({ isCatchUp }) => isCatchUp).map(({ slot }) => slot as string);
   assert.deepEqual(slots, [...slots].sort(), 'oldest first');
 });
 
 test('jitter moves the due instant, the same way for every slot', async (t) => {
-  const { t: duly, every, told } = scene(t);
+  const { t: duly, every, reported } = scene(t);
   const schedule = await every('0 * * * *', { jitter: '10m' });
   const offset = Number(schedule.nextRunAt) - Number(schedule.nextSlot);
   assert.ok(offset > 0 && offset <= 600_000);
@@ -139,8 +139,8 @@ test('jitter moves the due instant, the same way for every slot', async (t) => {
     ran.map(({ at }) => at.getTime() % 3_600_000),
     [offset, offset, offset].slice(0, ran.length),
   );
-  assert.equal(told[0]?.slot, '2027-01-15T11:00:00.000Z');
-  assert.equal(told[0]?.lateness, 0, 'lateness counts from the due instant');
+  assert.equal(reported[0]?.slot, '2027-01-15T11:00:00.000Z');
+  assert.equal(reported[0]?.lateness, 0, 'lateness counts from the due instant');
 });
 
 test('the start deadline of a schedule: a late slot makes no job, and a job that waits too long expires', async (t) => {
@@ -214,9 +214,9 @@ test('a node without the code of a task fires its schedules', async (t) => {
 });
 
 test('a year of an hourly schedule is played in seconds', async (t) => {
-  const { t: duly, every, told } = scene(t);
+  const { t: duly, every, reported } = scene(t);
   await every('0 * * * *');
   assert.equal((await duly.advance('365 days')).length, 8_760);
-  assert.equal(told.length, 8_760);
+  assert.equal(reported.length, 8_760);
   assert.equal((await duly.schedules.get('nightly')).counts.fired, 8_760);
 });

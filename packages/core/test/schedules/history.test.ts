@@ -26,7 +26,7 @@ async function otherCount(duly: Ledger): Promise<number> {
 
 for (const rule of [{ cron: '* * * * *' }, { rate: '1m', anchor: 'epoch' as const }]) {
   test(`a long outage counts what was missed, without what is excluded: ${JSON.stringify(rule)}`, async (t) => {
-    const { t: duly, every, told } = scene(t);
+    const { t: duly, every, reported } = scene(t);
     await every(rule, { exclude: ['* 3 * * *', '2027-01-20/2027-01-22'] });
     await duly.outage('30 days');
     await duly.runDue();
@@ -34,7 +34,7 @@ for (const rule of [{ cron: '* * * * *' }, { rate: '1m', anchor: 'epoch' as cons
     // 27 of the 30 days are open, and of each of them 23 hours.
     const missedCount = minutesOf(27) - 27 * 60 - (await otherCount(duly));
     assert.equal(row.count, missedCount);
-    assert.equal(told[0]?.covers?.count, missedCount);
+    assert.equal(reported[0]?.covers?.count, missedCount);
     for (const [slot, status] of [
       ['2027-01-16T02:59', 'missed'],
       ['2027-01-16T03:00', 'excluded'],

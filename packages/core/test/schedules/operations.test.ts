@@ -9,7 +9,7 @@ for (const [onResume, slots] of [
   ['all', ['11:00', '12:00', '13:00']],
 ] as const) {
   test(`pause and resume: onResume '${onResume}'`, async (t) => {
-    const { t: duly, every, told, ledger } = scene(t);
+    const { t: duly, every, reported, ledger } = scene(t);
     await every('0 * * * *', { onResume });
     const paused = await duly.schedules.pause('nightly', { note: 'stocktaking' });
     assert.equal(paused.status, 'paused');
@@ -24,7 +24,7 @@ for (const [onResume, slots] of [
     assert.ok(!(await ledger()).some((row) => row.endsWith('held')), 'decided in one step');
     await duly.runDue();
     assert.deepEqual(
-      told.map(({ slot }) => slot?.slice(11, 16)),
+      reported.map(({ slot }) => slot?.slice(11, 16)),
       slots,
     );
     assert.deepEqual(startsOf(await duly.advance('30m')), ['01-15T14:00']);
@@ -74,21 +74,24 @@ test('skipNext names one slot and survives a pause', async (t) => {
 });
 
 test('trigger runs now, while paused too, and obeys overlap unless told', async (t) => {
-  const { t: duly, every, told } = scene(t, { run: async (_, on) => on.clock.sleep(60_000) });
+  const { t: duly, every, reported } = scene(t, { run: async (_, on) => on.clock.sleep(60_000) });
   await every('0 * * * *', { exclude: ['2027-01-15'] });
   await duly.schedules.pause('nightly');
   const first = await duly.schedules.trigger('nightly', { input: { by: 'hand' } });
   assert.equal(first.result, 'created');
   await duly.runDue();
-  assert.deepEqual([told[0]?.origin, told[0]?.slot, told[0]?.input], ['trigger', null, { by: 'hand' }]);
+  assert.deepEqual(
+    [reported[0]?.origin, reported[0]?.slot, reported[0]?.input],
+    ['trigger', null, { by: 'hand' }],
+  );
   const second = await duly.schedules.trigger('nightly');
   assert.deepEqual([second.result, second.job, second.reason], ['skipped', null, 'overlap']);
   const third = await duly.schedules.trigger('nightly', { allow: true });
   assert.equal(third.result, 'created');
   await duly.runDue();
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
   await duly.advance('1h');
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
   const audit = await duly.audit({ subject: `schedule:${(await duly.schedules.get('nightly')).id}` });
   assert.deepEqual(
     audit.map(({ action }) => action),
@@ -119,7 +122,7 @@ test('edit decides by the old rule first, and the next slot changes at once', as
 });
 
 test('an edit of input and policies keeps the cursor, and jobs already made keep their input', async (t) => {
-  const { t: duly, every, told } = scene(t);
+  const { t: duly, every, reported } = scene(t);
   await every('0 * * * *');
   await duly.pause({ task: 'report' });
   await duly.advance('1h');
@@ -130,7 +133,7 @@ test('an edit of input and policies keeps the cursor, and jobs already made keep
   await duly.resume({ task: 'report' });
   await duly.advance('1h');
   assert.deepEqual(
-    told.map(({ input }) => input),
+    reported.map(({ input }) => input),
     [null, { v: 2 }],
   );
   const back = await duly.schedules.edit('nightly', { missed: null, note: null });
@@ -148,12 +151,12 @@ test('the anchor of a rate moves only when the rule changes', async (t) => {
 });
 
 test('backfill makes runs for slots without a completed one and changes no decision', async (t) => {
-  const { t: duly, every, told, ledger } = scene(t);
+  const { t: duly, every, reported, ledger } = scene(t);
   await every('0 * * * *', { missed: 'skip' });
   await duly.advance('1h');
   await duly.outage('3h 30m');
   await duly.runDue();
-  told.length = 0;
+  reported.length = 0;
   const range = { from: '2027-01-15T10:30:00Z', to: '2027-01-15T14:00:00Z' };
   const dry = await duly.schedules.backfill('nightly', { ...range, dryRun: true });
   assert.deepEqual(dry.slots.map(short), ['01-15T12:00', '01-15T13:00', '01-15T14:00']);
@@ -163,7 +166,7 @@ test('backfill makes runs for slots without a completed one and changes no decis
   assert.equal(created.jobs.length, 3);
   await duly.runDue();
   assert.deepEqual(
-    told.map(({ slot, origin }) => [slot?.slice(11, 16), origin]),
+    reported.map(({ slot, origin }) => [slot?.slice(11, 16), origin]),
     [
       ['14:00', 'backfill'],
       ['13:00', 'backfill'],
@@ -331,7 +334,7 @@ test('a handler may make and change schedules', async (t) => {
   const {
     t: duly,
     every,
-    told,
+    reported,
   } = scene(t, {
     run: async (_, on) => {
       await on.schedules.pause('nightly');
@@ -339,7 +342,7 @@ test('a handler may make and change schedules', async (t) => {
   });
   await every('0 * * * *');
   await duly.advance('5h');
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
 });
 
 for (const overlap of ['cancelOther', 'terminateOther'] as const) {
@@ -435,13 +438,13 @@ function later(at: Date | null, minutes: number): Date {
 }
 
 test('an edit to a fixed delay in the instant of a decided slot does not name that slot once more', async (t) => {
-  const { t: duly, every, told, ledger } = scene(t);
+  const { t: duly, every, reported, ledger } = scene(t);
   await every('0 * * * *');
   await duly.advance('1h');
   await duly.schedules.edit('nightly', { delay: '10m' });
   await duly.advance('25m');
   assert.deepEqual(
-    told.map(({ slot }) => slot?.slice(11)),
+    reported.map(({ slot }) => slot?.slice(11)),
     ['11:00:00.000Z', '11:00:00.001Z', '11:10:00.001Z', '11:20:00.001Z'],
   );
   assert.equal((await ledger()).length, 4);
@@ -450,5 +453,5 @@ test('an edit to a fixed delay in the instant of a decided slot does not name th
   await every('0 * * * *', { maxRuns: 1 });
   await duly.schedules.edit('nightly', { delay: '10m' });
   await duly.runDue();
-  assert.equal(told.at(-1)?.slot, '2027-01-15T11:25:00.000Z');
+  assert.equal(reported.at(-1)?.slot, '2027-01-15T11:25:00.000Z');
 });

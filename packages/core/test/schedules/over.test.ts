@@ -48,11 +48,11 @@ for (const [name, rule, options] of [
   ['COUNT', { rrule: 'FREQ=YEARLY;COUNT=2' }, { startAt: '2027-02-01T00:00:00Z' }],
 ] as const) {
   test(`the same call again is fine when the rule is over: ${name}`, async (t) => {
-    const { t: duly, task, told } = scene(t);
+    const { t: duly, task, reported } = scene(t);
     const again = (more: object = {}) => task.every(rule, null, { name: 'nightly', ...options, ...more });
     await again();
     await duly.advance('800 days');
-    assert.ok(told.length > 0);
+    assert.ok(reported.length > 0);
     const { updatedAt, status } = await duly.schedules.get('nightly');
     assert.equal(status, 'ended');
     assert.deepEqual((await again()).updatedAt, updatedAt);

@@ -29,13 +29,13 @@ test("overlap 'skip': a slot is skipped while the previous run goes on", async (
 });
 
 test("overlap 'allow': runs go side by side", async (t) => {
-  const { told, ledger } = await play(t, { overlap: 'allow' });
-  assert.equal(told.length, 5);
+  const { reported, ledger } = await play(t, { overlap: 'allow' });
+  assert.equal(reported.length, 5);
   assert.equal((await ledger()).filter((row) => row.endsWith('enqueued')).length, 2);
 });
 
 test("overlap 'bufferOne': one run waits, and learns what was merged into it", async (t) => {
-  const { told, ledger } = await play(t, { overlap: 'bufferOne' });
+  const { reported, ledger } = await play(t, { overlap: 'bufferOne' });
   assert.deepEqual(await ledger(), [
     '01-15T10:10 completed',
     '01-15T10:20 enqueued',
@@ -44,13 +44,13 @@ test("overlap 'bufferOne': one run waits, and learns what was merged into it", a
     '01-15T10:50 merged (overlap)',
   ]);
   assert.deepEqual(
-    told.map(({ slot, covers }) => [slot?.slice(11, 16), covers?.count ?? 0]),
+    reported.map(({ slot, covers }) => [slot?.slice(11, 16), covers?.count ?? 0]),
     [
       ['10:10', 0],
       ['10:20', 1],
     ],
   );
-  assert.deepEqual(told[1]?.covers, {
+  assert.deepEqual(reported[1]?.covers, {
     from: '2027-01-15T10:30:00.000Z',
     to: '2027-01-15T10:30:00.000Z',
     count: 1,
@@ -58,11 +58,11 @@ test("overlap 'bufferOne': one run waits, and learns what was merged into it", a
 });
 
 test("overlap 'bufferAll': every slot runs, one after the other, up to the limit", async (t) => {
-  const { t: duly, told, ledger } = await play(t, { overlap: 'bufferAll', bufferLimit: 2 });
+  const { t: duly, reported, ledger } = await play(t, { overlap: 'bufferAll', bufferLimit: 2 });
   assert.ok((await ledger()).includes('01-15T10:50 skipped (buffer full)'), (await ledger()).join('\n'));
   await duly.schedules.pause('nightly');
   await duly.advance('3h');
-  const slots = told.map(({ slot }) => slot as string);
+  const slots = reported.map(({ slot }) => slot as string);
   assert.deepEqual(slots, [...slots].sort());
   assert.equal(new Set(slots).size, slots.length);
 });
@@ -91,14 +91,14 @@ test("overlap 'bufferAll': cancelling a run in the middle of the line does not l
 });
 
 test("overlap 'cancelOther': the other run is asked, and the new one starts when it has ended", async (t) => {
-  const { told, ledger } = await play(t, { overlap: 'cancelOther' });
+  const { reported, ledger } = await play(t, { overlap: 'cancelOther' });
   assert.deepEqual((await ledger()).slice(0, 2), ['01-15T10:10 fired', '01-15T10:20 fired']);
-  assert.equal(told.length, 5);
+  assert.equal(reported.length, 5);
 });
 
 test("overlap 'terminateOther': the other run is CANCELLED at once", async (t) => {
-  const { t: duly, told } = await play(t, { overlap: 'terminateOther' });
-  assert.equal(told.length, 5);
+  const { t: duly, reported } = await play(t, { overlap: 'terminateOther' });
+  assert.equal(reported.length, 5);
   const slots = await duly.schedules.slots('nightly', { to: duly.now });
   assert.deepEqual(slots.map(({ runs }) => runs[0]?.status).reverse(), [
     'CANCELLED',
@@ -129,7 +129,7 @@ async function crowd(
   });
   await one.every({ rate: '1m' }, { overlap: 'allow', pauseAfterFailures: 3 });
   await one.t.advance('25m');
-  assert.equal(one.told.length, 25);
+  assert.equal(one.reported.length, 25);
   await one.t.schedules.edit('nightly', { overlap });
   const statuses = async () => {
     const slots = await one.t.schedules.slots('nightly', { limit: 1_000, to: one.t.now.getTime() + 1 });
@@ -139,14 +139,14 @@ async function crowd(
 }
 
 test("overlap 'terminateOther' ends all of them, also when there are 25", async (t) => {
-  const { t: duly, told, statuses } = await crowd(t, 'terminateOther');
+  const { t: duly, reported, statuses } = await crowd(t, 'terminateOther');
   await duly.advance('1m');
   assert.deepEqual(await statuses(), [...Array.from({ length: 25 }, () => 'CANCELLED'), 'RUNNING']);
-  assert.equal(told.length, 26);
+  assert.equal(reported.length, 26);
 });
 
 test("overlap 'cancelOther' asks all of them, also when there are 25, and waits for the last", async (t) => {
-  const { t: duly, told, statuses } = await crowd(t, 'cancelOther');
+  const { t: duly, reported, statuses } = await crowd(t, 'cancelOther');
   await duly.advance('84s');
   assert.deepEqual(await statuses(), [
     ...Array.from({ length: 24 }, () => 'CANCELLED'),
@@ -154,12 +154,12 @@ test("overlap 'cancelOther' asks all of them, also when there are 25, and waits 
     'BLOCKED',
   ]);
   await duly.advance('2s');
-  assert.equal(told.length, 26);
+  assert.equal(reported.length, 26);
 });
 
 for (const overlap of ['bufferOne', 'bufferAll'] as const) {
   test(`overlap '${overlap}': a run waits for all that run, also for 25`, async (t) => {
-    const { t: duly, told, statuses } = await crowd(t, overlap);
+    const { t: duly, reported, statuses } = await crowd(t, overlap);
     await duly.advance('1m');
     const [waiting, ...running] = await duly.schedules.slots('nightly', { to: duly.now.getTime() + 1 });
     assert.deepEqual([waiting?.runs[0]?.status, running.length], ['BLOCKED', 25]);
@@ -169,9 +169,9 @@ for (const overlap of ['bufferOne', 'bufferAll'] as const) {
     for (const { runs } of running) await duly.cancel({ id: runs[0]?.id ?? '' });
     await duly.advance('2m');
     assert.equal((await statuses()).filter((one) => one === 'CANCELLED').length, 24);
-    assert.equal(told.length, 25, 'one of them still runs');
+    assert.equal(reported.length, 25, 'one of them still runs');
     await duly.cancel({ id: last?.runs[0]?.id ?? '' });
     await duly.advance('1m');
-    assert.equal(told.length, 26);
+    assert.equal(reported.length, 26);
   });
 }

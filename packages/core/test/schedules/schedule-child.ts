@@ -9,14 +9,14 @@ export type ScheduleNews =
   | { kind: 'ready'; pid: number }
   | { kind: 'ran'; slotAt: number; isCatchUp: boolean; latenessMs: number; jobId: string; pid: number };
 
-const tell = (news: ScheduleNews) => process.send?.(news);
+const report = (news: ScheduleNews) => process.send?.(news);
 const duly = new Duly({ store, app: 'cluster' });
 
 duly.task({
   name: 'tick',
   every: { rate: '1s', anchor: 'epoch', overlap: 'allow' },
   run: ({ slot, isCatchUp, lateness, job }) => {
-    tell({
+    report({
       kind: 'ran',
       slotAt: slot?.at.getTime() ?? 0,
       isCatchUp,
@@ -28,7 +28,7 @@ duly.task({
 });
 
 await duly.start({ signals: true });
-tell({ kind: 'ready', pid: process.pid });
+report({ kind: 'ready', pid: process.pid });
 if (dies === 'dies') {
   let wasDue = false;
   // A claim is answered, and nothing of it has been decided yet. Right after the instant of a slot it has found one; the parent

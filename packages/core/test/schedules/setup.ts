@@ -3,7 +3,7 @@ import type { EveryOptions, LedgerSlot, RuleInput, Schedule, Task } from '../../
 import { createTestDuly, type Ran, type TestDuly, type TestDulyOptions } from '../../src/testing/index.ts';
 
 /** What a run was told. */
-export interface Told {
+export interface Reported {
   slot: string | null;
   date: string | null;
   previous: string | null;
@@ -19,7 +19,7 @@ export interface Told {
 export interface Scene {
   t: TestDuly;
   task: Task;
-  told: Told[];
+  reported: Reported[];
   /** Makes the schedule `nightly`. */
   every(rule: string | RuleInput, options?: EveryOptions): Promise<Schedule>;
   /** The ledger of the schedule, oldest first, in short. */
@@ -38,13 +38,13 @@ export function scene(
 ): Scene {
   const t = createTestDuly(options);
   test.after(() => t.stop({ drain: 0 }));
-  const told: Told[] = [];
+  const reported: Reported[] = [];
   const task = t.task({
     name: 'report',
     retry: 1,
     run: (context) => {
       const { slot, previousSlot, nextSlot, covers, isCatchUp, lateness, job, input } = context;
-      told.push({
+      reported.push({
         slot: iso(slot?.at),
         date: slot?.date ?? null,
         previous: iso(previousSlot),
@@ -61,7 +61,7 @@ export function scene(
   return {
     t,
     task,
-    told,
+    reported,
     every: (rule, given) => task.every(rule, undefined, { name: 'nightly', ...given }),
     ledger: async () => {
       // Up to and including now.

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { scene, short } from './setup.ts';
 
 /** What `slots` and `why` each say of slots that no node has decided. */
-async function told(
+async function reported(
   duly: ReturnType<typeof scene>['t'],
   slots: readonly string[],
 ): Promise<{ lines: string[]; whys: string[] }> {
@@ -23,7 +23,7 @@ test('a pause whose end has passed holds nothing, whether or not a node has note
   await every('0 * * * *');
   await duly.schedules.pause('nightly', { until: '2027-01-15T12:30:00Z' });
   await duly.outage('4h 30m');
-  assert.deepEqual(await told(duly, ['11:00', '14:00', '15:00']), {
+  assert.deepEqual(await reported(duly, ['11:00', '14:00', '15:00']), {
     lines: ['01-15T15:00 pending', '01-15T11:00..01-15T14:00 ×4 late'],
     whys: ['late', 'late', 'pending'],
   });
@@ -45,7 +45,7 @@ test('what fell due before a pause and was not noticed is late, and not held', a
   await duly.outage('2h 30m');
   await duly.schedules.pause('nightly');
   await duly.outage('1h');
-  assert.deepEqual(await told(duly, ['12:00', '13:00', '14:00']), {
+  assert.deepEqual(await reported(duly, ['12:00', '13:00', '14:00']), {
     lines: ['01-15T14:00 pending', '01-15T13:00 held', '01-15T11:00..01-15T12:00 ×2 late'],
     whys: ['late', 'held', 'pending'],
   });
@@ -55,7 +55,10 @@ test('what nobody decides is late in any zone', async (t) => {
   const { t: duly, every } = scene(t);
   await every({ cron: '0 * * * *', timezone: 'America/New_York' }, { jitter: '5m' });
   await duly.outage('2h 30m');
-  assert.deepEqual((await told(duly, [])).lines, ['01-15T13:00 pending', '01-15T11:00..01-15T12:00 ×2 late']);
+  assert.deepEqual((await reported(duly, [])).lines, [
+    '01-15T13:00 pending',
+    '01-15T11:00..01-15T12:00 ×2 late',
+  ]);
 });
 
 test('what lies after the end is neither held nor pending', async (t) => {
@@ -63,7 +66,7 @@ test('what lies after the end is neither held nor pending', async (t) => {
   await every('0 * * * *', { endAt: '2027-01-15T12:00:00Z' });
   await duly.schedules.pause('nightly');
   await duly.outage('5h');
-  assert.deepEqual(await told(duly, ['11:00', '13:00', '16:00']), {
+  assert.deepEqual(await reported(duly, ['11:00', '13:00', '16:00']), {
     lines: ['01-15T11:00..01-15T12:00 ×2 held'],
     whys: ['held', 'ended', 'ended'],
   });
@@ -73,13 +76,13 @@ test('a slot of a fixed delay is held when it is due, and late when nobody looks
   const { t: duly, every } = scene(t);
   await every({ delay: '10m' }, { jitter: '5m' });
   await duly.schedules.pause('nightly');
-  assert.deepEqual((await told(duly, ['10:00'])).lines, ['01-15T10:00 pending']);
+  assert.deepEqual((await reported(duly, ['10:00'])).lines, ['01-15T10:00 pending']);
   await duly.outage('6m');
-  assert.deepEqual(await told(duly, ['10:00']), { lines: ['01-15T10:00 held'], whys: ['held'] });
+  assert.deepEqual(await reported(duly, ['10:00']), { lines: ['01-15T10:00 held'], whys: ['held'] });
   await duly.schedules.delete('nightly');
   await every({ delay: '10m' });
   await duly.outage('6m');
-  assert.deepEqual(await told(duly, ['10:06']), { lines: ['01-15T10:06 late'], whys: ['late'] });
+  assert.deepEqual(await reported(duly, ['10:06']), { lines: ['01-15T10:06 late'], whys: ['late'] });
 });
 
 test('a slot that is held stays so when it is backfilled, and has that run', async (t) => {
@@ -89,7 +92,7 @@ test('a slot that is held stays so when it is backfilled, and has that run', asy
   await duly.advance('1h');
   await duly.schedules.backfill('nightly', { from: '2027-01-15T11:00' });
   await duly.runDue();
-  assert.deepEqual(await told(duly, ['11:00']), {
+  assert.deepEqual(await reported(duly, ['11:00']), {
     lines: ['01-15T12:00 pending', '01-15T11:00 held with 1'],
     whys: ['held'],
   });
@@ -103,7 +106,7 @@ test('the first slot of a fixed delay that an edit to a rate kept is told as it 
   const { t: duly, every } = scene(t);
   await every({ delay: '10m' }, { jitter: '5m' });
   await duly.schedules.edit('nightly', { rate: '10m', jitterMode: null });
-  assert.deepEqual(await told(duly, ['10:00']), { lines: ['01-15T10:00 pending'], whys: ['pending'] });
+  assert.deepEqual(await reported(duly, ['10:00']), { lines: ['01-15T10:00 pending'], whys: ['pending'] });
 });
 
 test('a backfill of an earlier schedule of the name stays with that one', async (t) => {

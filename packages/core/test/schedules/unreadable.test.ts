@@ -27,7 +27,7 @@ async function playWithout(rrule: string, t: TestContext): Promise<void> {
   await duly.schedules.put({ task: 'report', name: 'plain', cron: '0 0 * * *' });
   const before = await duly.schedules.get('recurring');
 
-  const told = inFolderWithoutPackages(
+  const reported = inFolderWithoutPackages(
     folder,
     `const { schedules, nextCursor } = await duly.schedules.list();
      const { unreadable, words, rule, nextRunAt, status, timezone } = await duly.schedules.get('recurring');
@@ -47,7 +47,7 @@ async function playWithout(rrule: string, t: TestContext): Promise<void> {
        paused: [paused.status, paused.paused.note], resumed: resumed.status, slots, gone: gone.status, codes };`,
     store,
   );
-  assert.deepEqual(told, {
+  assert.deepEqual(reported, {
     names: ['gone', 'plain', 'recurring'],
     nextCursor: null,
     unreadable: {

@@ -6,11 +6,11 @@ import { scene } from './setup.ts';
 const newYork = { timezone: 'America/New_York' };
 
 test('a time in the gap runs once, after it, and why says so', async (t) => {
-  const { t: duly, every, told } = scene(t, { start: '2027-03-13T12:00:00Z' });
+  const { t: duly, every, reported } = scene(t, { start: '2027-03-13T12:00:00Z' });
   await every('30 2 * * *', newYork);
   await duly.advance('2 days');
   assert.deepEqual(
-    told.map(({ slot, date }) => [slot, date]),
+    reported.map(({ slot, date }) => [slot, date]),
     [
       ['2027-03-14T07:00:00.000Z', '2027-03-14'],
       ['2027-03-15T06:30:00.000Z', '2027-03-15'],
@@ -39,11 +39,11 @@ for (const [timezone, cron, start, dates, named] of [
   ['Pacific/Apia', '0 12 * * *', '2011-12-28T00:00:00Z', ['28', '29', '30', '31', '01'], '2011-12-30T12:00'],
 ] as const) {
   test(`a time in a gap is told the date that it names: ${timezone}`, async (t) => {
-    const { t: duly, every, told } = scene(t, { start });
+    const { t: duly, every, reported } = scene(t, { start });
     await every(cron, { timezone });
     await duly.advance('4 days');
     assert.deepEqual(
-      told.map(({ date }) => date?.slice(8)),
+      reported.map(({ date }) => date?.slice(8)),
       dates,
     );
     const why = await duly.why('nightly', named);
@@ -56,11 +56,11 @@ for (const [timezone, cron, start, dates, named] of [
 }
 
 test('a time in a gap and one that exists are one slot, that of the date that exists', async (t) => {
-  const { t: duly, every, told } = scene(t, { start: '2027-03-27T12:00:00Z' });
+  const { t: duly, every, reported } = scene(t, { start: '2027-03-27T12:00:00Z' });
   await every('0 0,23 * * *', { timezone: 'America/Nuuk' });
   await duly.advance('1 day');
   assert.deepEqual(
-    told.map(({ slot, date }) => [slot, date]),
+    reported.map(({ slot, date }) => [slot, date]),
     [['2027-03-28T01:00:00.000Z', '2027-03-28']],
   );
   const why = await duly.why('nightly', '2027-03-27T23:00');
@@ -82,10 +82,10 @@ test('an excluded time in a gap says which date was excluded', async (t) => {
 });
 
 test("dst.gap 'skip': the day has no slot", async (t) => {
-  const { t: duly, every, told } = scene(t, { start: '2027-03-13T12:00:00Z' });
+  const { t: duly, every, reported } = scene(t, { start: '2027-03-13T12:00:00Z' });
   await every('30 2 * * *', { ...newYork, dst: { gap: 'skip' } });
   await duly.advance('2 days');
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   const why = await duly.why('nightly', '2027-03-14T02:30');
   assert.equal(why.status, 'none');
   assert.match(
@@ -117,11 +117,11 @@ for (const [repeat, slots] of [
   ['both', ['05:30', '06:30']],
 ] as const) {
   test(`a time that comes twice: dst.repeat '${repeat}'`, async (t) => {
-    const { t: duly, every, told } = scene(t, { start: '2027-11-06T12:00:00Z' });
+    const { t: duly, every, reported } = scene(t, { start: '2027-11-06T12:00:00Z' });
     await every('30 1 * * *', { ...newYork, dst: { repeat } });
     await duly.advance('1 day');
     assert.deepEqual(
-      told.map(({ slot }) => slot?.slice(11, 16)),
+      reported.map(({ slot }) => slot?.slice(11, 16)),
       slots,
     );
     const why = await duly.why('nightly', '2027-11-07T01:30');
@@ -139,10 +139,10 @@ test('every hour follows real time through both changes of the clock', async (t)
     ['2027-03-14T05:00:00Z', 23],
     ['2027-11-07T04:00:00Z', 25],
   ] as const) {
-    const { t: duly, every, told } = scene(t, { start });
+    const { t: duly, every, reported } = scene(t, { start });
     await every('0 * * * *', newYork);
     await duly.advance(`${count}h`);
-    assert.equal(told.length, count);
+    assert.equal(reported.length, count);
   }
 });
 

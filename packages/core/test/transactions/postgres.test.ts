@@ -315,8 +315,8 @@ test('what is no open transaction of this very store is refused, with a code tha
 async function setupEnds(t: Parameters<typeof setup>[0]) {
   const { client, schema } = await setup(t);
   const { rows } = await pool.query(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
-  const told: WatchedTransaction[] = [];
-  const watchTransaction = (followed: WatchedTransaction) => void told.push(followed);
+  const reported: WatchedTransaction[] = [];
+  const watchTransaction = (followed: WatchedTransaction) => void reported.push(followed);
   const options = {
     schema,
     place: schema,
@@ -326,40 +326,40 @@ async function setupEnds(t: Parameters<typeof setup>[0]) {
   const create = async (on: pg.ClientBase) => {
     await createPostgresUserTransaction(on, options).enqueue({ groups: [{ jobs: [jobSpec()] }] });
   };
-  return { client, create, told };
+  return { client, create, reported };
 }
 
 test('the answer to COMMIT is the notification, once for all calls of the transaction', async (t) => {
-  const { client, create, told } = await setupEnds(t);
+  const { client, create, reported } = await setupEnds(t);
   for (const count of [1, 3]) {
-    told.length = 0;
+    reported.length = 0;
     await client.query('BEGIN');
     for (let i = 0; i < count; i++) await create(client);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     await client.query('COMMIT');
-    assert.deepEqual(told, [{ transaction: null, notifications: ['jobs'] }]);
+    assert.deepEqual(reported, [{ transaction: null, notifications: ['jobs'] }]);
   }
 });
 
 test('a rollback tells nothing, and one to a savepoint is no end', async (t) => {
-  const { client, create, told } = await setupEnds(t);
+  const { client, create, reported } = await setupEnds(t);
   await client.query('BEGIN');
   await create(client);
   await client.query('ROLLBACK');
   await client.query('SELECT 1');
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await client.query('BEGIN');
   await client.query('SAVEPOINT one');
   await create(client);
   await client.query('ROLLBACK TO SAVEPOINT one');
   await client.query('SELECT 1');
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await client.query('COMMIT');
-  assert.deepEqual(told, [{ transaction: null, notifications: ['jobs'] }]);
+  assert.deepEqual(reported, [{ transaction: null, notifications: ['jobs'] }]);
 });
 
 test('of a transaction whose connection is lost the server is asked', async (t) => {
-  const { create, told } = await setupEnds(t);
+  const { create, reported } = await setupEnds(t);
   const lost = new pg.Client({ connectionString: url });
   await lost.connect();
   lost.on('error', () => {});
@@ -370,5 +370,5 @@ test('of a transaction whose connection is lost the server is asked', async (t) 
   const { xid, pid } = rows[0] as { xid: string; pid: number };
   await pool.query('SELECT pg_terminate_backend($1)', [pid]);
   await ended;
-  assert.deepEqual(told, [{ transaction: xid, notifications: ['jobs'] }]);
+  assert.deepEqual(reported, [{ transaction: xid, notifications: ['jobs'] }]);
 });

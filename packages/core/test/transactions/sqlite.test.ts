@@ -74,32 +74,32 @@ test('a started worker runs the job after the commit', async (t) => {
 
 test('whoever waits is told with the commit, however it is given, and the connection is left as it was', async (t) => {
   const { db, folder } = await setup(t);
-  const told: string[] = [];
+  const reported: string[] = [];
   const clock = createManualClock();
   const path = join(folder, 'duly.db');
   const userTransaction = createSqliteUserTransactions({
     path,
     clock,
-    watchTransaction: ({ notifications }) => void told.push(...notifications),
+    watchTransaction: ({ notifications }) => void reported.push(...notifications),
   });
   const create = async (id: string) => {
     db.exec('BEGIN IMMEDIATE');
     await userTransaction(db).enqueue({ groups: [{ jobs: [jobSpec({ id, due: { inMs: 0 } })] }] });
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   };
   await create('job_1');
   db.exec('COMMIT');
-  assert.deepEqual(told.splice(0), ['jobs']);
+  assert.deepEqual(reported.splice(0), ['jobs']);
   assert.equal(Object.hasOwn(db, 'exec'), false);
   // By a statement of its own nobody hears of it; it is looked for.
   await create('job_2');
   db.prepare('COMMIT').run();
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await clock.advance(1);
-  assert.deepEqual(told.splice(0), ['jobs']);
+  assert.deepEqual(reported.splice(0), ['jobs']);
   assert.equal(Object.hasOwn(db, 'exec'), false);
   await clock.advance(10_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 test('a job is completed in the transaction of its handler, or not at all', async (t) => {
@@ -172,9 +172,9 @@ test('a completion of an attempt that was told of its loss rolls the transaction
     name: 'charge',
     retry: 1,
     run: async ({ job, signal, completeIn }) => {
-      const told = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      const reported = new Promise((resolve) => signal.addEventListener('abort', resolve));
       db.prepare('UPDATE jobs SET fence = fence + 1000 WHERE id = ?').run(job.id);
-      await told;
+      await reported;
       db.exec('BEGIN IMMEDIATE');
       db.exec("INSERT INTO orders VALUES ('o1')");
       await completeIn(db).catch((error: DulyError) => {

@@ -6,7 +6,7 @@ import { createTimeouts, type Timed } from '../../src/worker/timeouts.ts';
 function setup() {
   const clock = createManualClock();
   const running = new Set<Timed>();
-  const told: string[] = [];
+  const reported: string[] = [];
   const timeouts = createTimeouts({ clock, all: () => running });
   let timerCount = 0;
   const { after } = clock;
@@ -17,7 +17,7 @@ function setup() {
   function start(name: string, ms: number): Timed {
     const timed: Timed = {
       timeoutElapsed: clock.elapsed() + ms,
-      timeOut: () => told.push(`${name} at ${clock.elapsed() - begun}`),
+      timeOut: () => reported.push(`${name} at ${clock.elapsed() - begun}`),
     };
     running.add(timed);
     timeouts.set(timed);
@@ -28,30 +28,30 @@ function setup() {
     running.delete(timed);
     timeouts.ended();
   };
-  return { clock, told, start, end, timers: () => timerCount };
+  return { clock, reported, start, end, timers: () => timerCount };
 }
 
 test('each is told once, at its time, whatever the order they were set in', async () => {
-  const { clock, told, start } = setup();
+  const { clock, reported, start } = setup();
   start('slow', 500);
   start('quick', 100);
   start('middle', 300);
   await clock.advance(1_000);
-  assert.deepEqual(told, ['quick at 100', 'middle at 300', 'slow at 500']);
+  assert.deepEqual(reported, ['quick at 100', 'middle at 300', 'slow at 500']);
 });
 
 test('one that has ended is not told, and those behind it are told in time', async () => {
-  const { clock, told, start, end } = setup();
+  const { clock, reported, start, end } = setup();
   const first = start('first', 100);
   await clock.advance(50);
   start('second', 100);
   end(first);
   await clock.advance(1_000);
-  assert.deepEqual(told, ['second at 150']);
+  assert.deepEqual(reported, ['second at 150']);
 });
 
 test('many with the same time need one timer', async () => {
-  const { clock, told, start, end, timers } = setup();
+  const { clock, reported, start, end, timers } = setup();
   let last = start('first', 3_600_000);
   for (let n = 0; n < 1_000; n++) {
     const next = start(`next ${n}`, 3_600_000);
@@ -61,5 +61,5 @@ test('many with the same time need one timer', async () => {
   assert.equal(timers(), 1);
   end(last);
   await clock.advance(4_000_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

@@ -32,9 +32,9 @@ test('the charts of the overview can be read as a table and by the arrow keys, a
   let [failed, others, completed] = [0, 0, 0];
   for (const key of ['End', 'ArrowLeft']) {
     await page.keyboard.press(key);
-    const told = (await slider.getAttribute('aria-valuetext')) ?? '';
-    const counts = /: failed (\d+), cancelled or expired (\d+), completed (\d+)$/.exec(told);
-    assert.notEqual(counts, null, told);
+    const reported = (await slider.getAttribute('aria-valuetext')) ?? '';
+    const counts = /: failed (\d+), cancelled or expired (\d+), completed (\d+)$/.exec(reported);
+    assert.notEqual(counts, null, reported);
     const [, one, two, three] = (counts as RegExpExecArray).map(Number) as [number, number, number, number];
     [failed, others, completed] = [failed + one, others + two, completed + three];
   }
@@ -83,13 +83,13 @@ test('the forecast shows load, workers, collisions, changes of the clocks and ji
   await open('forecast?hours=24&workers=3');
   const panel = (name: string) =>
     page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
-  const told = await api('forecast?hours=24&workers=3');
+  const reported = await api('forecast?hours=24&workers=3');
   const fact = (name: string) =>
     page.locator('dl > div', { has: page.locator(`dt:text-is("${name}")`) }).locator('dd');
-  assert.equal(await fact('Runs').innerText(), String(told.runs));
-  assert.match(await fact('Most at a time').innerText(), new RegExp(`^${told.load.peak}\\b`));
-  assert.match(await fact('Workers needed').innerText(), new RegExp(`^${told.load.workers_needed}\\b`));
-  assert.equal(await fact('Late runs').innerText(), String(told.with_workers.late));
+  assert.equal(await fact('Runs').innerText(), String(reported.runs));
+  assert.match(await fact('Most at a time').innerText(), new RegExp(`^${reported.load.peak}\\b`));
+  assert.match(await fact('Workers needed').innerText(), new RegExp(`^${reported.load.workers_needed}\\b`));
+  assert.equal(await fact('Late runs').innerText(), String(reported.with_workers.late));
   await page.getByRole('figure', { name: 'Runs at a time' }).locator('canvas').waitFor();
   const collision = panel('Collisions').getByRole('row').filter({ hasText: 'report-0' });
   await collision.getByRole('cell', { name: '12', exact: true }).waitFor();

@@ -96,8 +96,8 @@ test('a queue, a task and everything is paused with a note and resumed, a worker
     ['all'],
   );
   await open('');
-  const told = page.getByRole('status').filter({ hasText: 'the database is being moved' });
-  await told.getByRole('link', { name: 'Queues' }).click();
+  const reported = page.getByRole('status').filter({ hasText: 'the database is being moved' });
+  await reported.getByRole('link', { name: 'Queues' }).click();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause everything' }).waitFor();
   assert.equal((await api('pauses')).data.length, 0);

@@ -3,10 +3,10 @@
  * warnings are the user's own.
  */
 export function quietSqliteWarning(): void {
-  const tell = process.emitWarning;
+  const emit = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
     const text = typeof warning === 'string' ? warning : warning.message;
     if (!/^SQLite is an experimental feature/.test(text))
-      (tell as (...all: unknown[]) => void)(warning, ...rest);
+      (emit as (...all: unknown[]) => void)(warning, ...rest);
   }) as typeof process.emitWarning;
 }

@@ -42,9 +42,9 @@ export async function forecast(context: CommandContext, options: ForecastCommand
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
   };
   await withClient(context, options, async ({ duly, command }) => {
-    const told = await duly.forecast(asked);
-    if (context.json) printJson(context.out, toSnakeCase(told));
-    else printForecast(context, told, command);
+    const result = await duly.forecast(asked);
+    if (context.json) printJson(context.out, toSnakeCase(result));
+    else printForecast(context, result, command);
   });
 }
 
@@ -66,73 +66,73 @@ function readCapacity(options: ForecastCommandOptions): CapacityOptions {
 }
 
 function printCapacity({ out, json }: CommandContext, asked: CapacityOptions): undefined {
-  const told: Capacity = capacity(asked);
+  const result: Capacity = capacity(asked);
   if (json) {
-    printJson(out, toSnakeCase(told));
+    printJson(out, toSnakeCase(result));
     return;
   }
   const { jobs, workers } = asked;
   const each = `${counted(jobs, 'job')} of ${formatDuration(asked.takes as number)}`;
   const every = asked.every === undefined ? '' : ` every ${formatDuration(asked.every as number)}`;
-  out.line(`${each}${every}: ${hours(told.workMs)} of work.`);
-  if (told.spreadWorkers !== null) {
+  out.line(`${each}${every}: ${hours(result.workMs)} of work.`);
+  if (result.spreadWorkers !== null) {
     out.line(
-      `  ${counted(told.spreadWorkers, 'worker')} when they are spread evenly, with a jitter as long as the period.`,
+      `  ${counted(result.spreadWorkers, 'worker')} when they are spread evenly, with a jitter as long as the period.`,
     );
-    out.line(`  ${counted(told.atOnceWorkers, 'worker')} to start all of them at once.`);
+    out.line(`  ${counted(result.atOnceWorkers, 'worker')} to start all of them at once.`);
   }
-  if (told.withWorkersMs === null) return;
+  if (result.withWorkersMs === null) return;
   out.line(
-    `  ${counted(workers as number, 'worker')} ${workers === 1 ? 'takes' : 'take'} ${hours(told.withWorkersMs)}.`,
+    `  ${counted(workers as number, 'worker')} ${workers === 1 ? 'takes' : 'take'} ${hours(result.withWorkersMs)}.`,
   );
-  if (told.keepsUp === false) {
+  if (result.keepsUp === false) {
     out.line(out.paint('yellow', '  More comes than they get done: the queue grows without end.'));
   }
 }
 
-function printForecast({ out }: CommandContext, told: Forecast, command: (words: string) => string): void {
-  const { load, jitter, withWorkers } = told;
-  if (told.schedules === 0) {
+function printForecast({ out }: CommandContext, result: Forecast, command: (words: string) => string): void {
+  const { load, jitter, withWorkers } = result;
+  if (result.schedules === 0) {
     out.line('There are no schedules to play forward.');
     out.line(`Make one: ${command("schedules add nightly --task hello --cron '0 2 * * *'")}`);
     return;
   }
-  const span = `${told.from.toISOString()} to ${told.to.toISOString()}`;
+  const span = `${result.from.toISOString()} to ${result.to.toISOString()}`;
   out.line(
-    `${counted(told.runs, 'run')} of ${counted(told.schedules - told.idle - told.unreadable, 'schedule')}, ${span}`,
+    `${counted(result.runs, 'run')} of ${counted(result.schedules - result.idle - result.unreadable, 'schedule')}, ${span}`,
   );
-  if (told.isShortened) out.line(out.paint('yellow', 'There are so many that the time was shortened.'));
-  if (told.idle > 0) out.line(`${counted(told.idle, 'schedule')} without a run in this time.`);
-  if (told.unreadable > 0) {
+  if (result.isShortened) out.line(out.paint('yellow', 'There are so many that the time was shortened.'));
+  if (result.idle > 0) out.line(`${counted(result.idle, 'schedule')} without a run in this time.`);
+  if (result.unreadable > 0) {
     out.line(
       out.paint(
         'yellow',
-        `${counted(told.unreadable, 'schedule')} left out: their rule cannot be read here.`,
+        `${counted(result.unreadable, 'schedule')} left out: their rule cannot be read here.`,
       ),
     );
   }
-  if (told.withoutHistory > 0) {
+  if (result.withoutHistory > 0) {
     out.sentence(
-      `${counted(told.withoutHistory, 'schedule')} without history: a run is taken to last ${formatDuration(told.takesMs)} (--takes).`,
+      `${counted(result.withoutHistory, 'schedule')} without history: a run is taken to last ${formatDuration(result.takesMs)} (--takes).`,
     );
   }
-  if (told.runs === 0) return;
+  if (result.runs === 0) return;
   out.line();
-  printCurve(out, load, told.to);
+  printCurve(out, load, result.to);
   out.line(`Peak      ${counted(load.peak, 'run')} at a time, at ${(load.peakAt as Date).toISOString()}`);
   out.line(
-    `Workers   ${load.workersNeeded} for starts at most ${formatDuration(told.latenessMs)} late; ${hours(told.workMs)} of work in all`,
+    `Workers   ${load.workersNeeded} for starts at most ${formatDuration(result.latenessMs)} late; ${hours(result.workMs)} of work in all`,
   );
   if (withWorkers !== null) {
     const late =
       withWorkers.late === 0
         ? 'none starts late'
-        : `${counted(withWorkers.late, 'run')} of ${told.runs.toLocaleString('en')} start late, the last by ${rounded(withWorkers.waitMsMax)}`;
+        : `${counted(withWorkers.late, 'run')} of ${result.runs.toLocaleString('en')} start late, the last by ${rounded(withWorkers.waitMsMax)}`;
     out.line(`With ${String(withWorkers.workers).padEnd(5)}${late}`);
   }
-  printCollisions(out, told);
-  printOverlaps(out, told);
-  printClockChanges(out, told);
+  printCollisions(out, result);
+  printOverlaps(out, result);
+  printClockChanges(out, result);
   if (jitter === null) return;
   out.line();
   out.line(out.paint('bold', 'Spread by jitter'));
@@ -140,7 +140,7 @@ function printForecast({ out }: CommandContext, told: Forecast, command: (words:
   out.sentence(
     `${counted(jitter.count, 'schedule')} that begin together, spread by up to ${formatDuration(Math.max(...jitter.schedules.map(({ jitterMs }) => jitterMs)))}: the peak falls from ${load.peak} to ${jitter.load.peak}, and ${counted(jitter.load.workersNeeded, 'worker')} instead of ${load.workersNeeded} will do.`,
   );
-  printCurve(out, jitter.load, told.to);
+  printCurve(out, jitter.load, result.to);
   if (first !== undefined) {
     out.line(`For example: ${oneLine(first.name)} with jitter ${formatDuration(first.jitterMs)}.`);
   }

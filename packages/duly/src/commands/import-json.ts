@@ -45,9 +45,9 @@ export async function importJson(
       for (const { definition, paused } of given) {
         imported.push(await importSchedule(duly, definition, paused ? 'paused' : mode));
       }
-      const told = imported.map(({ schedule: { id, name }, result }) => ({ id, name, result }));
-      if (context.json) printJson(context.out, { mode, schedules: told });
-      else for (const { id, name, result } of told) context.out.line(`${oneLine(name)}  ${result}  ${id}`);
+      const results = imported.map(({ schedule: { id, name }, result }) => ({ id, name, result }));
+      if (context.json) printJson(context.out, { mode, schedules: results });
+      else for (const { id, name, result } of results) context.out.line(`${oneLine(name)}  ${result}  ${id}`);
     },
     { makes: true },
   );

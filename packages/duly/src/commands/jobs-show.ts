@@ -100,8 +100,8 @@ function printFields(out: Terminal, job: Job, now: number): void {
 function printJobError(out: Terminal, error: JobError): void {
   let text = '';
   for (let one: JobError | undefined = error; one !== undefined; one = one.cause) {
-    const told = one.stack ?? `${one.name}: ${one.message}`;
-    text += text === '' ? told : `\ncaused by ${told}`;
+    const reported = one.stack ?? `${one.name}: ${one.message}`;
+    text += text === '' ? reported : `\ncaused by ${reported}`;
   }
   // Each line by itself: a colour that spans lines is lost in pagers.
   for (const line of harmless(text).split('\n')) out.line(out.paint('red', line));

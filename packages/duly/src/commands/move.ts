@@ -25,7 +25,7 @@ export async function move(context: CommandContext, options: MoveCommandOptions)
   refuseUnmakable(to);
   if (options.abandon) return abandon(context, from, to);
   const plan = await planOf(from, to);
-  if (options.dryRun || plan.result === 'already') return tell(context, plan);
+  if (options.dryRun || plan.result === 'already') return report(context, plan);
   if (!options.yes) {
     const { jobs, schedules, nodes } = { ...plan.counts, nodes: plan.nodes };
     const asked = `Move ${jobs} live jobs and ${schedules} schedules from ${withoutPassword(from)} to ${withoutPassword(to)}?${nodes > 0 ? ` ${nodes} ${nodes === 1 ? 'node runs' : 'nodes run'} there and will stop.` : ''}`;
@@ -46,7 +46,7 @@ export async function move(context: CommandContext, options: MoveCommandOptions)
         if (done >= count) before += done;
       },
     });
-    return tell(context, { ...moved, nodes: plan.nodes });
+    return report(context, { ...moved, nodes: plan.nodes });
   } finally {
     area.close();
   }
@@ -71,7 +71,7 @@ async function abandon({ out, json }: CommandContext, from: string, to: string):
   return 0;
 }
 
-function tell({ out, json }: CommandContext, moved: Moved): number {
+function report({ out, json }: CommandContext, moved: Moved): number {
   if (json) {
     printJson(out, toSnakeCase(moved));
     return 0;

@@ -37,7 +37,7 @@ export async function profilesAdd(
   const key = given ?? process.env.DULY_KEY ?? null;
   profiles.servers[name] = { url: addressOf(url), key: key === '' ? null : key };
   writeProfiles(profiles);
-  tell(context, { name, url, has_key: key !== null }, `Kept in ${profilesPath()}, for this user only.`);
+  report(context, { name, url, has_key: key !== null }, `Kept in ${profilesPath()}, for this user only.`);
 }
 
 /** `duly profiles use`; without a name none is used. */
@@ -49,7 +49,7 @@ export async function profilesUse(
   const profiles = readProfiles();
   if (name !== undefined) profileOf(profiles, name);
   writeProfiles({ ...profiles, used: name ?? null });
-  tell(
+  report(
     context,
     { used: name ?? null },
     name === undefined
@@ -68,10 +68,10 @@ export async function profilesRm(
   profileOf(profiles, name);
   const { [name]: _gone, ...servers } = profiles.servers;
   writeProfiles({ used: profiles.used === name ? null : profiles.used, servers });
-  tell(context, { name, removed: true }, `"${name}" is gone.`);
+  report(context, { name, removed: true }, `"${name}" is gone.`);
 }
 
-function tell({ out, err, json }: CommandContext, fields: object, sentence: string): void {
+function report({ out, err, json }: CommandContext, fields: object, sentence: string): void {
   if (json) printJson(out, fields);
   else err.line(sentence);
 }

@@ -118,10 +118,10 @@ interface Counting {
 function count(duly: Duly): Counting {
   const counts: Done = { fired: 0, started: 0, completed: 0, failed: 0, retrying: 0, other: 0 };
   let change = new AbortController();
-  const tell = (): void => change.abort();
+  const wake = (): void => change.abort();
   duly.on('schedule.fired', ({ jobs }) => {
     counts.fired += jobs.length;
-    tell();
+    wake();
   });
   duly.on('job.started', () => {
     counts.started++;
@@ -131,9 +131,9 @@ function count(duly: Duly): Counting {
     else if (status === 'FAILED') counts.failed++;
     else if (status === 'RETRYING') counts.retrying++;
     else counts.other++;
-    tell();
+    wake();
   });
-  duly.on('job.lost', tell);
+  duly.on('job.lost', wake);
   return {
     counts,
     changed() {
@@ -162,11 +162,11 @@ function report(
     [failed, 'failed'],
     [other, 'given back or cancelled'],
   ] as const;
-  const told = outcomes.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  const lines = outcomes.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
   const ran =
     started === 0
       ? 'Nothing was due'
-      : `${started} ${started === 1 ? 'job' : 'jobs'} ran: ${told.join(', ')}`;
+      : `${started} ${started === 1 ? 'job' : 'jobs'} ran: ${lines.join(', ')}`;
   const waitMs = nextAt === null ? null : nextAt.getTime() - systemClock.now();
   const next = waitMs === null ? '' : waitMs <= 0 ? ' More is due.' : ` Next due in ${rough(waitMs)}.`;
   out.line(`${ran}.${next}`);

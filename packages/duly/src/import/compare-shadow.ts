@@ -115,10 +115,10 @@ function decisionAt(slots: readonly LedgerSlot[], at: number, toleranceMs: numbe
 function cronRunsOf({ definition }: Schedule, { runs }: CronHistory): CronRun[] {
   const crontab = (definition.metadata?.crontab ?? {}) as { line?: string; user?: string; hosts?: string[] };
   if (crontab.line === undefined) return [];
-  const told = crontab.line.replace(/%.*$/s, '').trim();
+  const withoutInput = crontab.line.replace(/%.*$/s, '').trim();
   return runs.filter(
     ({ command, user, host }) =>
-      (command === crontab.line || command === told) &&
+      (command === crontab.line || command === withoutInput) &&
       (crontab.user === undefined || crontab.user === user) &&
       (crontab.hosts === undefined || crontab.hosts.includes(host)),
   );

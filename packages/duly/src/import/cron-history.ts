@@ -47,9 +47,9 @@ export function readCronHistory(
     }
     const command = /^\((\S+)\) (CMD|CMDEND|END) \((.*)\)$/.exec(message);
     if (command === null) continue;
-    const [, user = '', kind, told = ''] = command;
+    const [, user = '', kind, logged = ''] = command;
     if (kind !== 'CMD') {
-      close((run) => run.host === host && (run.pid === pid || run.command === clean(told)), at);
+      close((run) => run.host === host && (run.pid === pid || run.command === clean(logged)), at);
       continue;
     }
     const at2 = sessions.findLastIndex(
@@ -59,7 +59,7 @@ export function readCronHistory(
     runs.push({
       host,
       user,
-      command: clean(told),
+      command: clean(logged),
       startedAt: at,
       endedAt: null,
       pid,

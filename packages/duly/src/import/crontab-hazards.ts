@@ -94,10 +94,10 @@ function twiceOf({ lines }: PlannedSchedule): Hazard[] {
 /** The runs of a schedule in a log. */
 export function runsOf({ command, user, hosts }: PlannedSchedule, { runs }: CronHistory): CronRun[] {
   if (command === null) return [];
-  const told = command.replace(/%.*$/, '').trim();
+  const withoutInput = command.replace(/%.*$/, '').trim();
   return runs.filter(
     (run) =>
-      (run.command === command || run.command === told) &&
+      (run.command === command || run.command === withoutInput) &&
       (user === null || run.user === user) &&
       (hosts.length === 0 || hosts.includes(run.host)),
   );

@@ -92,17 +92,18 @@ export function planManifests(
 
 function manifestsOf(source: string, text: string, leftOut: LeftOutManifest[]): Fields[] {
   const manifests: Fields[] = [];
-  const tell = (reason: string): void => void leftOut.push({ source, name: '', kind: 'unreadable', reason });
+  const report = (reason: string): void =>
+    void leftOut.push({ source, name: '', kind: 'unreadable', reason });
   const documents = parseAllDocuments(text, { merge: true });
   for (const document of Array.isArray(documents) ? documents : []) {
     const [error] = document.errors;
-    if (error !== undefined) tell(`It is no YAML: ${error.message.split('\n')[0]}`);
+    if (error !== undefined) report(`It is no YAML: ${error.message.split('\n')[0]}`);
     else if (!isAlias(document.contents)) {
       try {
-        manifests.push(...manifestsIn(document.toJS({ maxAliasCount: 100 }), tell));
+        manifests.push(...manifestsIn(document.toJS({ maxAliasCount: 100 }), report));
       } catch (cause) {
         // An alias without its anchor, or aliases of aliases without end.
-        tell(`It is no YAML: ${(cause as Error).message}.`);
+        report(`It is no YAML: ${(cause as Error).message}.`);
       }
     }
   }
@@ -110,16 +111,16 @@ function manifestsOf(source: string, text: string, leftOut: LeftOutManifest[]): 
 }
 
 /** The manifests of a document: itself, or what its list holds. */
-function manifestsIn(value: unknown, tell: (reason: string) => void): Fields[] {
+function manifestsIn(value: unknown, report: (reason: string) => void): Fields[] {
   if (value === null || value === undefined) return [];
   if (!isFields(value)) {
-    tell(`Expected a map of fields, got ${kindOf(value)}.`);
+    report(`Expected a map of fields, got ${kindOf(value)}.`);
     return [];
   }
   if (!Array.isArray(value.items)) return [value];
   return value.items.flatMap((item) => {
-    if (item === null) tell('An item of its list is empty.');
-    return manifestsIn(item, tell);
+    if (item === null) report('An item of its list is empty.');
+    return manifestsIn(item, report);
   });
 }
 
@@ -467,7 +468,7 @@ const jobFields = [
 
 /** A mistyped field would otherwise be the default of Kubernetes, and nobody would notice. */
 function unknownFields(spec: Fields, job: Fields): string[] {
-  const tell = (of: string, fields: Fields, known: readonly string[]): string[] =>
+  const report = (of: string, fields: Fields, known: readonly string[]): string[] =>
     Object.keys(fields)
       .filter((name) => !known.includes(name))
       .map((name) => {
@@ -475,7 +476,7 @@ function unknownFields(spec: Fields, job: Fields): string[] {
         const guess = near === undefined ? '' : `; did you mean "${near}"?`;
         return `"${name}" is no field of a ${of} that is known here, and does nothing${guess}`;
       });
-  return [...tell('CronJob', spec, cronJobFields), ...tell('Job', job, jobFields)];
+  return [...report('CronJob', spec, cronJobFields), ...report('Job', job, jobFields)];
 }
 
 function nameApart(schedules: PlannedCronJob[]): void {

@@ -57,7 +57,7 @@ export async function watchJob(client: Client, id: string, context: CommandConte
       const before = job;
       job = await patiently(() => duly.job(id).get(), view);
       if (job.losses > before.losses) {
-        view.tell(
+        view.report(
           `It lost the node ${before.node === null ? 'it ran on' : `"${before.node}"`}; that spends no attempt.`,
         );
       }
@@ -91,7 +91,7 @@ async function patiently<Value>(ask: () => Promise<Value>, view: View): Promise<
     } catch (error) {
       const isAway = isDulyError(error, 'server_unavailable') || isDulyError(error, 'store_unavailable');
       if (!isAway || systemClock.elapsed() - sinceElapsed > awayMs) throw error;
-      if (!isReported) view.tell(`${error.message} It is asked again for ${formatDuration(awayMs)}.`);
+      if (!isReported) view.report(`${error.message} It is asked again for ${formatDuration(awayMs)}.`);
       isReported = true;
       await systemClock.sleep(askAgainMs);
     }
@@ -106,7 +106,7 @@ function isOverdue({ status, leaseUntilAt }: Job): boolean {
 interface View {
   show(job: Job, reason: string | null): void;
   /** Says something that happened in between. */
-  tell(sentence: string): void;
+  report(sentence: string): void;
   close(): void;
   end(job: Job): void;
 }
@@ -132,7 +132,7 @@ function barView({ out }: CommandContext, client: Client): View {
           : wrap(oneLine(reason), out.columns() - 3).map((one) => out.paint('dim', `  ${one}`));
       area.set(() => [line, ...reasonLines]);
     },
-    tell(sentence) {
+    report(sentence) {
       for (const line of wrap(oneLine(sentence), out.columns() - 1)) area.print(out.paint('yellow', line));
     },
     close: () => area.close(),
@@ -165,7 +165,7 @@ function lineView({ out }: CommandContext, client: Client): View {
         lastReason = job.status;
       }
     },
-    tell: (sentence) => out.line(`  ${oneLine(sentence)}`),
+    report: (sentence) => out.line(`  ${oneLine(sentence)}`),
     close() {},
     end: (job) => printEnd(job, out, client),
   };
@@ -180,7 +180,7 @@ function jsonView({ out }: CommandContext): View {
       if (text !== last) printJson(out, toJobJson(job, { stack: true }), { indent: 0 });
       last = text;
     },
-    tell() {},
+    report() {},
     close() {},
     end() {},
   };

@@ -51,13 +51,13 @@ const causeCountMax = 5;
 /** What lies behind an error, nearest first: each cause that the message before it does not tell already. */
 function causesOf(error: unknown, message: string): string[] {
   const causes: string[] = [];
-  let told = message;
+  let last = message;
   let cause = (error as { cause?: unknown } | null | undefined)?.cause;
   while (cause !== undefined && cause !== null && causes.length < causeCountMax) {
     const text = thrownText(cause);
     const { message: own = text } = cause as { message?: string };
-    if (!told.includes(own)) causes.push(text);
-    told = own;
+    if (!last.includes(own)) causes.push(text);
+    last = own;
     cause = (cause as { cause?: unknown }).cause;
   }
   return causes;

@@ -213,9 +213,9 @@ test('migrate status tells what is missing and makes nothing', async (t) => {
   const folder = createFolder(t);
   const before = await folder.json('migrate', 'status');
   assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);
-  const told = await folder.duly('migrate', 'status');
+  const reported = await folder.duly('migrate', 'status');
   assert.match(
-    told.out,
+    reported.out,
     /no schema yet; \d+ steps? (is|are) missing to \d+: initial.*\nTo do it: .* migrate\n/,
   );
   assert.ok(!existsSync(join(folder.path, 'duly.db')));

@@ -87,13 +87,13 @@ function step({
   if (finding === undefined) return before === undefined ? gone : over(before, now, isMuted);
   const sinceAt = before?.sinceAt ?? now;
   const firedAt = before?.firedAt ?? (now - sinceAt >= forMs ? now : null);
-  const wasTold = before?.isTold ?? false;
-  const tells = firedAt !== null && !wasTold && !isMuted;
+  const wasReported = before?.isTold ?? false;
+  const reports = firedAt !== null && !wasReported && !isMuted;
   // The words of when it fired are kept: they would change with every look, and each change is a write.
   const message = before !== undefined && before.firedAt !== null ? before.message : finding.message;
   return {
-    entry: { message, sinceAt, firedAt, isTold: wasTold || tells, resolvedAt: null },
-    event: tells ? { event: 'fired', message, firedAt, resolvedAt: null } : null,
+    entry: { message, sinceAt, firedAt, isTold: wasReported || reports, resolvedAt: null },
+    event: reports ? { event: 'fired', message, firedAt, resolvedAt: null } : null,
   };
 }
 

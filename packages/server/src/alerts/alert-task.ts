@@ -62,14 +62,14 @@ export function defineAlertTask(duly: Duly, deps: AlertTaskDeps): Task<AlertInpu
         if (isDulyError(error, 'alert_not_found')) return null;
         throw error;
       });
-      if (channel === null) return { told: false, reason: 'channel deleted' };
-      await tell(context, channel, notice, deps);
-      return { told: true };
+      if (channel === null) return { reported: false, reason: 'channel deleted' };
+      await report(context, channel, notice, deps);
+      return { reported: true };
     },
   });
 }
 
-async function tell(
+async function report(
   context: TaskContext<AlertInput>,
   channel: AlertChannel,
   notice: Notice,

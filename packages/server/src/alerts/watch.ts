@@ -93,9 +93,9 @@ async function lookAtRule(
   let { version } = kept;
   if (state !== kept.state) version = await store.keep(rule.id, state, version);
   if (state.outbox.length === 0) return;
-  await handOver(deps, rule, state.outbox);
-  const told: AlertState = { ...state, outbox: [] };
-  await store.keep(rule.id, told, version);
+  await enqueueNotices(deps, rule, state.outbox);
+  const delivered: AlertState = { ...state, outbox: [] };
+  await store.keep(rule.id, delivered, version);
 }
 
 /** Tells what a rule that no longer looks still owes, and forgets the rest. */
@@ -103,11 +103,11 @@ async function retire(deps: AlertWatchDeps, rule: AlertRule, now: number): Promi
   const { store } = deps;
   const { state, version } = await store.state(rule.id);
   if (version === null) return;
-  await handOver(deps, rule, nextState({ rule, state, findings: [], now, isMuted: false }).outbox);
+  await enqueueNotices(deps, rule, nextState({ rule, state, findings: [], now, isMuted: false }).outbox);
   await store.forget(rule.id);
 }
 
-async function handOver(
+async function enqueueNotices(
   { store, task, logger }: AlertWatchDeps,
   rule: AlertRule,
   notices: readonly AlertNotice[],
@@ -119,9 +119,9 @@ async function handOver(
     const { event, subject, message } = notice;
     logger.warn({ rule: rule.id, subject, event }, `Alert ${event}: ${message}`);
   }
-  const told = channels.flatMap(({ id: channel }) => notices.map((notice) => ({ channel, notice })));
-  if (told.length === 0) return;
-  await task.nowMany(told, ({ channel, notice }) => ({
+  const delivered = channels.flatMap(({ id: channel }) => notices.map((notice) => ({ channel, notice })));
+  if (delivered.length === 0) return;
+  await task.nowMany(delivered, ({ channel, notice }) => ({
     metadata: { rule: notice.rule, channel },
     dedupe: { key: keyOf(channel, notice), for: keyHeldFor },
   }));

@@ -113,7 +113,7 @@ export function createJobStates({
           this.state = { tag, isOver: isTerminal(read.job.status), job };
         }
       }
-      for (const watch of this.watches) watch.tell();
+      for (const watch of this.watches) watch.notify();
     }
 
     #readAgain(): Promise<Job> {
@@ -162,7 +162,7 @@ export function createJobStates({
       return this.#lineN ?? 0;
     }
 
-    tell(): void {
+    notify(): void {
       this.#isNews = true;
       this.#wake?.();
     }
@@ -175,7 +175,7 @@ export function createJobStates({
         this.#lines.push(...fresh);
         this.#lineN = (fresh.at(-1) as JobLogLine).n;
       }
-      this.tell();
+      this.notify();
     }
 
     state(): JobState {
@@ -255,7 +255,7 @@ export function createJobStates({
         if (following?.aborter === aborter) following = null;
         for (const entry of entries.values()) {
           entry.gone = { error };
-          for (const watch of entry.watches) watch.tell();
+          for (const watch of entry.watches) watch.notify();
         }
       });
     }

@@ -87,10 +87,10 @@ export function serveSocket(
       return;
     }
     streams.set(named, stream);
-    tell(named, stream).catch((error: unknown) => sendError(named, error));
+    reportTo(named, stream).catch((error: unknown) => sendError(named, error));
   }
 
-  async function tell(named: string, stream: LiveStream): Promise<void> {
+  async function reportTo(named: string, stream: LiveStream): Promise<void> {
     try {
       for (let event = await stream.next(); event !== null; event = await stream.next()) {
         const kind = event.event ?? (event.data === null ? 'place' : 'job');

@@ -204,8 +204,8 @@ export function sessionRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
 
 /** Whether the browser came by HTTPS: to this server, or to the proxy before it, whose last word is the nearest one's. */
 function isByHttps(c: Context, trustProxy: boolean): boolean {
-  const told = trustProxy ? c.req.header('x-forwarded-proto')?.split(',').at(-1)?.trim() : undefined;
-  return (told ?? new URL(c.req.url).protocol.slice(0, -1)).toLowerCase() === 'https';
+  const forwarded = trustProxy ? c.req.header('x-forwarded-proto')?.split(',').at(-1)?.trim() : undefined;
+  return (forwarded ?? new URL(c.req.url).protocol.slice(0, -1)).toLowerCase() === 'https';
 }
 
 function sessionOf({

@@ -120,7 +120,7 @@ async function followOnce(deps: FollowerDeps, signal: AbortSignal): Promise<void
   const idle = idleOf(deps);
   try {
     for await (const page of duly.changes({ after: cursor.position, signal: until, idle: idle.ms })) {
-      if (page.gap) await tellSince(deps, cursor.at, until);
+      if (page.gap) await deliverSince(deps, cursor.at, until);
       else await deliverPage(deps, page);
       idle.changed();
       cursor = { position: page.position, at: page.changes.at(-1)?.at.getTime() ?? cursor.at };
@@ -177,7 +177,7 @@ async function deliverPage(deps: FollowerDeps, { changes }: ChangesPage): Promis
     const wanted = ids.slice(at, at + jobsPerRead);
     const jobs: Job[] = [];
     for await (const job of duly.jobs({ ids: wanted })) jobs.push(job);
-    await tell(
+    await deliver(
       deps,
       jobs.flatMap((job) => receiversOf(job, all).map((receiver) => ({ job, receiver }))),
     );
@@ -185,25 +185,25 @@ async function deliverPage(deps: FollowerDeps, { changes }: ChangesPage): Promis
 }
 
 /** The feed does not reach back to our place: reads the jobs that ended since. */
-async function tellSince(deps: FollowerDeps, sinceAt: number, signal: AbortSignal): Promise<void> {
+async function deliverSince(deps: FollowerDeps, sinceAt: number, signal: AbortSignal): Promise<void> {
   const { duly, endpoints } = deps;
   const all = await endpoints.list();
   for await (const job of duly.jobs({ status: [...terminalStatuses] })) {
     signal.throwIfAborted();
     if (job.finishedAt === null || job.finishedAt.getTime() < sinceAt) continue;
-    await tell(
+    await deliver(
       deps,
       receiversOf(job, all).map((receiver) => ({ job, receiver })),
     );
   }
 }
 
-async function tell(deps: FollowerDeps, told: { job: Job; receiver: Receiver }[]): Promise<void> {
-  if (told.length === 0) return;
+async function deliver(deps: FollowerDeps, deliveries: { job: Job; receiver: Receiver }[]): Promise<void> {
+  if (deliveries.length === 0) return;
   await deps.task.nowMany(
-    told.map(({ job, receiver }) => deliveryOf(job, receiver, deps.redact)),
+    deliveries.map(({ job, receiver }) => deliveryOf(job, receiver, deps.redact)),
     (input, i) => {
-      const tenant = told[i]?.receiver.tenant ?? null;
+      const tenant = deliveries[i]?.receiver.tenant ?? null;
       return {
         ...(tenant === null ? {} : { tenant }),
         metadata: { job_id: input.job_id, ...(input.endpoint === null ? {} : { webhook: input.endpoint }) },

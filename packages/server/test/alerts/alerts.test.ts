@@ -104,8 +104,10 @@ test('one notice when it fires, one when it resolves, none in between, to each c
   await look();
   await hook.nth(4);
   assert.deepEqual((await ask('/api/alerts')).json.data, []);
-  const told = hook.received.map(({ path, json }) => `${path} ${json.type ?? json.text.split(':', 1)[0]}`);
-  assert.deepEqual(told.sort(), [
+  const reported = hook.received.map(
+    ({ path, json }) => `${path} ${json.type ?? json.text.split(':', 1)[0]}`,
+  );
+  assert.deepEqual(reported.sort(), [
     '/slack?token=x Alert',
     '/slack?token=x Resolved',
     '/webhook?token=x alert.fired',

@@ -81,10 +81,10 @@ test('a schedule that fails again and again is found among others of its task, u
   await duly.advance('2h 45m');
   assert.deepEqual(await failing(), []);
   await duly.advance('1h');
-  const told = ['schedule:bad (acme): The last 3 runs of schedule "bad (acme)" all failed.'];
-  assert.deepEqual(await failing(), told);
+  const reported = ['schedule:bad (acme): The last 3 runs of schedule "bad (acme)" all failed.'];
+  assert.deepEqual(await failing(), reported);
   await duly.advance('3h');
-  assert.deepEqual(await failing(), told);
+  assert.deepEqual(await failing(), reported);
   isBroken = false;
   await duly.advance('1h');
   assert.deepEqual(await failing(), []);

@@ -21,29 +21,29 @@ async function setup(t: TestContext) {
 }
 
 test('PostgreSQL: a job is followed from a worker in another process to its end, with its log', async (t) => {
-  const { url: address, adminKey: key, create, tell, ask } = await setup(t);
+  const { url: address, adminKey: key, create, report, ask } = await setup(t);
   const id = await create();
   const stream = await openSse(t, `${address}/api/jobs/${id}/events`, { key });
-  tell(id, { log: 'one' }, { percent: 30, message: 'a third' });
-  const told: string[] = [];
+  report(id, { log: 'one' }, { percent: 30, message: 'a third' });
+  const reported: string[] = [];
   await stream.until(({ event, data }) => {
-    if (event === 'log') told.push(data.message);
+    if (event === 'log') reported.push(data.message);
     return data?.progress === 30;
   });
   const { headers } = await ask(`/api/jobs/${id}`);
   const waiting = ask(`/api/jobs/${id}?wait=30`, { headers: { 'If-None-Match': headers.get('etag') ?? '' } });
-  tell(id, { log: 'two' }, { returns: 'done' });
+  report(id, { log: 'two' }, { returns: 'done' });
   assert.equal((await waiting).status, 200);
   await stream.until(({ event, data }) => {
-    if (event === 'log') told.push(data.message);
+    if (event === 'log') reported.push(data.message);
     return event === 'end';
   });
-  assert.deepEqual(told, ['one', 'two']);
+  assert.deepEqual(reported, ['one', 'two']);
   assert.equal((await ask(`/api/jobs/${id}`)).json.result, 'done');
 });
 
 test('PostgreSQL: every change is told in order, also to who comes back to another server after a break', async (t) => {
-  const { url: address, adminKey: key, create, tell, store, listening, duly } = await setup(t);
+  const { url: address, adminKey: key, create, report, store, listening, duly } = await setup(t);
   const path = '/api/events?event=made,claimed,progress&type=guided';
   const stream = await openSse(t, address + path, { key });
   await stream.until(({ event }) => event === 'id');
@@ -56,7 +56,7 @@ test('PostgreSQL: every change is told in order, also to who comes back to anoth
   assert.deepEqual([...seen].sort(), [...ids].sort());
   const place = stream.lastEventId();
   await listening.close();
-  for (const id of ids) tell(id, { percent: 50 }, { returns: 1 });
+  for (const id of ids) report(id, { percent: 50 }, { returns: 1 });
   const more = await Promise.all(ids.map(() => duly.taskNamed('guided').in('1h', 1)));
   await Promise.all(ids.map((id) => duly.job(id).wait()));
 
@@ -80,11 +80,11 @@ test('PostgreSQL: every change is told in order, also to who comes back to anoth
 });
 
 test('PostgreSQL: 300 watchers of 300 jobs cost one look at the feed and one read of the jobs at a time', async (t) => {
-  const { url: address, adminKey: key, create, tell, duly } = await setup(t);
+  const { url: address, adminKey: key, create, report, duly } = await setup(t);
   const ids = await Promise.all(Array.from({ length: 300 }, () => create()));
   const streams = await Promise.all(ids.map((id) => openSse(t, `${address}/api/jobs/${id}/events`, { key })));
   const before = { ...duly.calls() } as Record<string, number>;
-  for (const id of ids) tell(id, { percent: 40 });
+  for (const id of ids) report(id, { percent: 40 });
   await Promise.all(streams.map((stream) => stream.until(({ data }) => data?.progress === 40)));
   const after = duly.calls() as Record<string, number>;
   const of = (verb: string): number => (after[verb] ?? 0) - (before[verb] ?? 0);

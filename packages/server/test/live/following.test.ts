@@ -30,9 +30,9 @@ async function restart(t: import('node:test').TestContext, store: string) {
 }
 
 test('polling: an ETag that stays while the job does, 304 for who knows it, and a new one when it changes', async (t) => {
-  const { ask, tell, create, duly } = await setup(t);
+  const { ask, report, create, duly } = await setup(t);
   const id = await create({ metadata: { own: 1 } });
-  tell(id, { percent: 40, message: 'Transcoding 720p', step: 2, of: 4 });
+  report(id, { percent: 40, message: 'Transcoding 720p', step: 2, of: 4 });
   const known = await ask(`/api/jobs/${id}?wait=30`, { headers: { 'If-None-Match': '"other"' } });
   assert.equal(known.status, 200, 'what differs from what is known is shown at once');
   let shown = known;
@@ -62,14 +62,14 @@ test('polling: an ETag that stays while the job does, 304 for who knows it, and 
   const job = await duly.job(id).get();
   assert.ok(job.leaseUntilAt !== null);
   assert.equal(jobEtag({ ...job, leaseUntilAt: new Date(0) }, { input: [], result: [], metadata: [] }), etag);
-  tell(id, { returns: 'done' });
+  report(id, { returns: 'done' });
   const done = await ask(`/api/jobs/${id}?wait=30`, { headers: { 'If-None-Match': etag } });
   assert.deepEqual([done.status, done.json.status, done.json.result], [200, 'COMPLETED', 'done']);
   assert.notEqual(done.headers.get('etag'), etag);
 });
 
 test('long poll: answers when the status or the progress changes, and says so when nothing did', async (t) => {
-  const { ask, tell, create } = await setup(t);
+  const { ask, report, create } = await setup(t);
   const id = await create({ delay: '1h' });
   const first = await ask(`/api/jobs/${id}`);
   const etag = first.headers.get('etag') as string;
@@ -90,9 +90,9 @@ test('long poll: answers when the status or the progress changes, and says so wh
   const waiting = ask(`/api/jobs/${running}`, {
     headers: { Prefer: 'wait=30', 'If-None-Match': etagOfRunning },
   });
-  tell(running, { percent: 10 });
+  report(running, { percent: 10 });
   assert.equal((await waiting).json.progress, 10);
-  tell(running, { returns: null });
+  report(running, { returns: null });
   const over = await ask(`/api/jobs/${running}?wait=30`);
   const last = over.json.status === 'COMPLETED' ? over : await ask(`/api/jobs/${running}?wait=30`);
   assert.equal(last.json.status, 'COMPLETED');
@@ -108,7 +108,7 @@ test('long poll: answers when the status or the progress changes, and says so wh
 });
 
 test('SSE of one job: its states, its log, its end, and 204 for who comes back after it', async (t) => {
-  const { url, adminKey, tell, create } = await setup(t);
+  const { url, adminKey, report, create } = await setup(t);
   const id = await create();
   const address = `${url}/api/jobs/${id}/events`;
   const stream = await openSse(t, address, { key: adminKey });
@@ -118,16 +118,16 @@ test('SSE of one job: its states, its log, its end, and 204 for who comes back a
   const first = await stream.next();
   assert.deepEqual([first?.event, first?.data.id], ['message', id]);
   if (first?.data.status !== 'RUNNING') await stream.until(({ data }) => data?.status === 'RUNNING');
-  tell(id, { percent: 25, message: 'one', step: 1, of: 4 });
+  report(id, { percent: 25, message: 'one', step: 1, of: 4 });
   const shown = await stream.until(({ data }) => data?.progress === 25);
   assert.equal(shown.data.metadata.current_step, 'one');
-  tell(id, { log: 'a line' });
+  report(id, { log: 'a line' });
   const line = await stream.until(({ event }) => event === 'log');
   assert.deepEqual(
     [line.data.n, line.data.message, line.data.level, line.data.attempt],
     [1, 'a line', 'info', 1],
   );
-  tell(id, { log: 'last words' }, { returns: { ok: true } });
+  report(id, { log: 'last words' }, { returns: { ok: true } });
   const rest: string[] = [];
   for (let event = await stream.next(); event !== null; event = await stream.next()) {
     rest.push(
@@ -152,12 +152,12 @@ test('SSE of one job: its states, its log, its end, and 204 for who comes back a
 });
 
 test('SSE of one job goes on after a server was restarted: what changed meanwhile is told, and nothing twice', async (t) => {
-  const { url, adminKey, tell, create, store, listening } = await setup(t);
+  const { url, adminKey, report, create, store, listening } = await setup(t);
   const id = await create();
   const path = `/api/jobs/${id}/events`;
   const stream = await openSse(t, url + path, { key: adminKey });
   await stream.until(({ data }) => data?.status === 'RUNNING');
-  tell(id, { log: 'one' }, { percent: 20 });
+  report(id, { log: 'one' }, { percent: 20 });
   await stream.until(({ event }) => event === 'log');
   if (stream.lastEventId().startsWith('.')) assert.fail('a place names the state');
   await stream.until(({ data }) => data?.progress === 20);
@@ -166,22 +166,22 @@ test('SSE of one job goes on after a server was restarted: what changed meanwhil
   assert.equal(await stream.next(), null, 'the server lets its watchers go');
   await closing;
 
-  tell(id, { log: 'two' }, { percent: 60 });
+  report(id, { log: 'two' }, { percent: 60 });
   const next = await restart(t, store);
   const back = await openSse(t, next.url + path, { key: adminKey, after: place });
-  const told: unknown[] = [];
-  while (!told.includes('two') || !told.includes(60)) {
+  const reported: unknown[] = [];
+  while (!reported.includes('two') || !reported.includes(60)) {
     const event = await back.next();
     assert.ok(event !== null);
-    told.push(event.event === 'log' ? event.data.message : event.data.progress);
+    reported.push(event.event === 'log' ? event.data.message : event.data.progress);
   }
-  assert.ok(!told.includes('one') && !told.includes(20), told.join());
-  tell(id, { returns: 1 });
+  assert.ok(!reported.includes('one') && !reported.includes(20), reported.join());
+  report(id, { returns: 1 });
   await back.until(({ event }) => event === 'end');
 });
 
 test('SSE of all jobs: every change that matches, in order, and after a restart from where it was', async (t) => {
-  const { url, adminKey, tell, create, duly, store, listening, ask } = await setup(t);
+  const { url, adminKey, report, create, duly, store, listening, ask } = await setup(t);
   const address = '/api/events?type=guided,other&event=made,progress,completed,returned';
   const stream = await openSse(t, url + address, { key: adminKey });
   await stream.until(({ event }) => event === 'id');
@@ -193,12 +193,12 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
     [created?.data.tenant, created?.data.queue, created?.data.type],
     ['acme', 'slow', 'guided'],
   );
-  tell(id, { percent: 30 });
+  report(id, { percent: 30 });
   assert.equal((await stream.next())?.data.progress, 30);
   const place = stream.lastEventId();
   await listening.close();
-  tell(id, { percent: 50 }, { percent: 70 });
-  tell(id, { returns: 1 });
+  report(id, { percent: 50 }, { percent: 70 });
+  report(id, { returns: 1 });
   await duly.job(id).wait();
   const next = await restart(t, store);
   const back = await openSse(t, next.url + address, { key: adminKey, after: place });
@@ -228,15 +228,15 @@ test('SSE of all jobs: a place of another store, past its retention, or that is 
 });
 
 test('a tenant is told of its own jobs only, by every way', async (t) => {
-  const { url, key, create, ask, tell } = await setup(t);
+  const { url, key, create, ask, report } = await setup(t);
   const acme = await key('read', 'acme');
   const stream = await openSse(t, `${url}/api/events?event=made`, { key: acme });
   await stream.until(({ event }) => event === 'id');
   const other = await create({ tenant: 'other' });
   const none = await create();
   const own = await create({ tenant: 'acme' });
-  const told = await stream.next();
-  assert.equal(told?.data.id, own);
+  const reported = await stream.next();
+  assert.equal(reported?.data.id, own);
   assert.equal((await openSse(t, `${url}/api/events?tenant=other`, { key: acme })).status, 403);
   for (const id of [other, none]) {
     assert.equal((await ask(`/api/jobs/${id}/events`, { key: acme })).status, 404);
@@ -257,7 +257,7 @@ test('a tenant is told of its own jobs only, by every way', async (t) => {
     own,
   ]);
   socket.close();
-  for (const id of [other, none, own]) tell(id, { returns: 1 });
+  for (const id of [other, none, own]) report(id, { returns: 1 });
 });
 
 /** A WebSocket whose messages are read one by one. */
@@ -290,7 +290,7 @@ async function openSocket(url: string, key: string, headers: Record<string, stri
 }
 
 test('WebSocket: several watches at once, each as its stream, until it is told otherwise', async (t) => {
-  const { url, adminKey, create, tell } = await setup(t);
+  const { url, adminKey, create, report } = await setup(t);
   const socket = await openSocket(url, adminKey);
   t.after(() => socket.close());
   socket.send({ watch: 'all', filter: { type: ['guided'], event: ['made'] } });
@@ -305,13 +305,13 @@ test('WebSocket: several watches at once, each as its stream, until it is told o
   let message = await socket.next();
   assert.deepEqual([message.watch, message.event], ['one', 'job']);
   while (message.data.status !== 'RUNNING') message = await socket.next();
-  tell(id, { log: 'hello' });
+  report(id, { log: 'hello' });
   do message = await socket.next();
   while (message.event !== 'log');
   assert.equal(message.data.message, 'hello');
   socket.send({ unwatch: 'all' });
   await create();
-  tell(id, { returns: 5 });
+  report(id, { returns: 5 });
   do {
     message = await socket.next();
     assert.equal(message.watch, 'one');

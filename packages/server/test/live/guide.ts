@@ -15,7 +15,7 @@ export type Order =
 export interface Guide {
   process: ChildProcess;
   /** Tells the handler of a job what to do next. */
-  tell(id: string, ...orders: Order[]): void;
+  report(id: string, ...orders: Order[]): void;
 }
 
 /** Starts the worker; it ends with the test. */
@@ -35,7 +35,7 @@ export async function startGuide(t: TestContext, store: string): Promise<Guide> 
   await once(child, 'message');
   return {
     process: child,
-    tell(id, ...orders) {
+    report(id, ...orders) {
       for (const order of orders) child.send({ id, order });
     },
   };

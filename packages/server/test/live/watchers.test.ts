@@ -12,7 +12,7 @@ import { openSse, type SseReader, startGuide } from './guide.ts';
 test('a thousand SSE watchers cost the store what ten cost, whatever they watch', async (t) => {
   const store = `sqlite:${createFolder(t)}/duly.db`;
   const { duly, url, adminKey: key, ask } = await startServer(t, { store });
-  const { tell } = await startGuide(t, store);
+  const { report } = await startGuide(t, store);
   const jobCount = 300;
   const ids: string[] = [];
   for (let i = 0; i < jobCount; i++) {
@@ -39,7 +39,7 @@ test('a thousand SSE watchers cost the store what ten cost, whatever they watch'
   const round = async (percent: number, jobs: SseReader[]) => {
     const before = { ...duly.calls() } as Record<string, number>;
     const sinceElapsed = systemClock.elapsed();
-    for (const id of ids) tell(id, { percent, message: `at ${percent}` });
+    for (const id of ids) report(id, { percent, message: `at ${percent}` });
     await Promise.all(jobs.map((stream) => stream.until(({ data }) => data?.progress === percent)));
     const after = duly.calls() as Record<string, number>;
     const tookMs = systemClock.elapsed() - sinceElapsed;
@@ -48,9 +48,9 @@ test('a thousand SSE watchers cost the store what ten cost, whatever they watch'
   };
   const { jobs, events } = await openAll(1_000);
   assert.equal(jobs.length + events.length, 1_000);
-  const told = await round(30, jobs);
+  const reported = await round(30, jobs);
   const again = await round(60, jobs);
-  for (const { changes, get, logs, tookMs } of [told, again]) {
+  for (const { changes, get, logs, tookMs } of [reported, again]) {
     // One look at the feed in 20 ms at most, and for each at most a read of the jobs for the streams of jobs and one for the filters, in pages
     // of 500. A watcher more adds none.
     const looks = tookMs / 20 + 5;
@@ -58,7 +58,7 @@ test('a thousand SSE watchers cost the store what ten cost, whatever they watch'
     assert.ok(get <= 2 * changes + 5, `${get} reads of jobs for ${changes} looks at the feed`);
     assert.equal(logs, 0, 'nothing was logged, so no log was read');
   }
-  for (const id of ids) tell(id, { returns: 1 });
+  for (const id of ids) report(id, { returns: 1 });
   await Promise.all(jobs.map((stream) => stream.until(({ event }) => event === 'end')));
 });
 

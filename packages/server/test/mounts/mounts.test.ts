@@ -59,9 +59,9 @@ async function childOf(t: TestContext, command: string, args: string[]): Promise
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, NODE_ENV: 'development', NEXT_TELEMETRY_DISABLED: '1' },
   });
-  let told = '';
+  let reported = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told += text;
+    reported += text;
   });
   t.after(async () => {
     if (child.exitCode !== null) return;
@@ -72,7 +72,7 @@ async function childOf(t: TestContext, command: string, args: string[]): Promise
   const lines = createInterface(child.stdout);
   const line = await Promise.race([
     once(lines, 'line').then(([one]) => one as string),
-    once(lines, 'close').then(() => assert.fail(`It ended before it served: ${told}`)),
+    once(lines, 'close').then(() => assert.fail(`It ended before it served: ${reported}`)),
   ]);
   return JSON.parse(line) as Mounted;
 }

@@ -206,11 +206,11 @@ test('a schedule may have a target, and a callback_url for its jobs', async (t) 
   await duly.schedules.trigger('ping');
   assert.equal((await other.nth(1)).headers['x-key'], 'secret');
   duly.task({ name: 'render', run: () => 'made' });
-  const told = await ask('/api/schedules', {
-    body: { name: 'told', type: 'render', cron: '0 0 1 1 *', callback_url: `${other.url}/told` },
+  const reported = await ask('/api/schedules', {
+    body: { name: 'reported', type: 'render', cron: '0 0 1 1 *', callback_url: `${other.url}/reported` },
   });
-  assert.equal(told.status, 201);
-  await duly.schedules.trigger('told');
+  assert.equal(reported.status, 201);
+  await duly.schedules.trigger('reported');
   const { path, json: job } = await other.nth(2);
-  assert.deepEqual([path, job.schedule, job.result], ['/told', 'told', 'made']);
+  assert.deepEqual([path, job.schedule, job.result], ['/reported', 'reported', 'made']);
 });

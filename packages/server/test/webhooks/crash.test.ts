@@ -30,8 +30,8 @@ test('a server killed between the outcome of a job and its webhook loses nothing
   assert.equal(signal, 'SIGKILL');
   assert.equal(hook.received.length, 0);
   startChild(t, [store]);
-  const told = await hook.nth(1);
-  assert.equal(told.path, '/done');
-  assert.equal(told.json.status, 'COMPLETED');
-  assert.equal(told.json.result, 'created');
+  const reported = await hook.nth(1);
+  assert.equal(reported.path, '/done');
+  assert.equal(reported.json.status, 'COMPLETED');
+  assert.equal(reported.json.result, 'created');
 });

@@ -34,18 +34,18 @@ test('the end of a job is told to its callback_url: the status JSON, signed', as
     body: { type: 'render', input: 'a.mp4', metadata: { own: 1 }, callback_url: `${hook.url}/done?x=1` },
   });
   assert.equal(created.status, 201);
-  const told = await hook.nth(1);
-  assert.equal(told.method, 'POST');
-  assert.equal(told.path, '/done?x=1');
-  assert.equal(told.headers['duly-event'], 'job.completed');
+  const reported = await hook.nth(1);
+  assert.equal(reported.method, 'POST');
+  assert.equal(reported.path, '/done?x=1');
+  assert.equal(reported.headers['duly-event'], 'job.completed');
   const { json: shown } = await ask(`/api/jobs/${created.json.id}`);
-  assert.deepEqual(told.json, shown);
-  assert.equal(told.json.status, 'COMPLETED');
-  assert.deepEqual(told.json.result, { created: 'a.mp4' });
+  assert.deepEqual(reported.json, shown);
+  assert.equal(reported.json.status, 'COMPLETED');
+  assert.deepEqual(reported.json.result, { created: 'a.mp4' });
   const { json } = await ask('/api/webhooks/secrets');
   assert.equal(json.secrets.length, 1);
-  assert.deepEqual(verify(told, json.secrets[0]), told.json);
-  assert.throws(() => verify({ ...told, text: `${told.text} ` }, json.secrets[0]));
+  assert.deepEqual(verify(reported, json.secrets[0]), reported.json);
+  assert.throws(() => verify({ ...reported, text: `${reported.text} ` }, json.secrets[0]));
 });
 
 test('all tries of a delivery have one id, and it ends with the first success', async (t) => {
@@ -75,10 +75,10 @@ test('the credentials of a target are told to nobody, neither in a webhook nor i
   const hook = await startReceiver(t);
   const http = { url: other.url, headers: { Authorization: 'only for the target' } };
   await ask('/api/jobs', { body: { target: { http }, callback_url: hook.url } });
-  const told = await hook.nth(1);
+  const reported = await hook.nth(1);
   assert.equal((await other.nth(1)).headers.authorization, 'only for the target');
-  assert.equal(told.json.input.http.headers.Authorization, '[redacted]');
-  assert.doesNotMatch(told.text, /only for the target/);
+  assert.equal(reported.json.input.http.headers.Authorization, '[redacted]');
+  assert.doesNotMatch(reported.text, /only for the target/);
   const { json, text } = await ask('/api/jobs?type=duly:webhook');
   assert.equal(json.data.length, 1);
   assert.doesNotMatch(text, /only for the target/);
@@ -151,8 +151,8 @@ test('a subscription hears of the types, statuses, schedules and tenants that it
     '/render render',
     '/render render of nightly',
   ]);
-  const told = hook.received.find(({ path }) => path === '/nightly');
-  assert.ok(told && verify(told, nightly.secret));
+  const reported = hook.received.find(({ path }) => path === '/nightly');
+  assert.ok(reported && verify(reported, nightly.secret));
 });
 
 test('while a secret is rotated both sign, and afterwards the new one alone', async (t) => {
@@ -317,10 +317,10 @@ test('a callback_url in the metadata that a program gives is told too, also by a
   const hook = await startReceiver(t);
   const program = new Duly({ store, logger: false });
   t.after(() => program.stop());
-  const told = (path: string) => ({ metadata: { callback_url: `${hook.url}${path}` } });
-  await program.taskNamed('render').now('a.mp4', told('/job'));
+  const reported = (path: string) => ({ metadata: { callback_url: `${hook.url}${path}` } });
+  await program.taskNamed('render').now('a.mp4', reported('/job'));
   await hook.nth(1);
-  await duly.schedules.put({ task: 'render', name: 'often', delay: '1h', ...told('/schedule') });
+  await duly.schedules.put({ task: 'render', name: 'often', delay: '1h', ...reported('/schedule') });
   await hook.nth(2);
   assert.deepEqual(
     hook.received.map(({ path, json }) => [path, json.status, json.origin]),

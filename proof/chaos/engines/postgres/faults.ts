@@ -1,5 +1,12 @@
 /** What can be done to a server and to the way there. */
-import { type FaultKind, pick, tellNoWrites, type World, withClient, withNode } from '../../faults/fault.ts';
+import {
+  type FaultKind,
+  pick,
+  reportNoWrites,
+  type World,
+  withClient,
+  withNode,
+} from '../../faults/fault.ts';
 import type { FleetProcess } from '../../fleet.ts';
 import { healed } from '../../moves-again.ts';
 import type { Cluster } from './cluster.ts';
@@ -15,12 +22,12 @@ const noticeMsMax = 15_000;
 const seatOf = ({ seat }: FleetProcess): PostgresSeat => seat as PostgresSeat;
 
 /** Something was wrong for one process, and is healed; it may need some time to find out. */
-function tellOf(world: World, one: FleetProcess, fault: string, fromAt: number, detail: string): void {
+function reportOf(world: World, one: FleetProcess, fault: string, fromAt: number, detail: string): void {
   world.write({ kind: 'fault', at: fromAt, node: one.node, fault, untilAt: world.now() + recoverMs, detail });
 }
 
 /** Something was wrong for all, and is healed; they may need some time to find out. */
-function tellAll(world: World, fault: string, fromAt: number, detail: string, thenMs: number): void {
+function reportAll(world: World, fault: string, fromAt: number, detail: string, thenMs: number): void {
   const at = world.now();
   world.write({ kind: 'fault', at: fromAt, node: '*', fault, untilAt: at + thenMs, detail });
   world.write({ kind: 'fault', at, node: 'run', fault: healed, detail: fault });
@@ -40,7 +47,7 @@ async function terminate(world: World, cluster: Cluster): Promise<boolean> {
     count += rows.length;
     await clock.sleep(20 + random.next() * 150);
   }
-  tellAll(world, 'connections-ended', fromAt, `${count} of them`, reconnectMs);
+  reportAll(world, 'connections-ended', fromAt, `${count} of them`, reconnectMs);
   return count > 0;
 }
 
@@ -51,12 +58,12 @@ async function crash(world: World, cluster: Cluster): Promise<boolean> {
   await primary.halt('immediate');
   const goneAt = world.now();
   await world.clock.sleep(500 + world.random.next() * 3_000);
-  tellNoWrites(world, '*', goneAt);
+  reportNoWrites(world, '*', goneAt);
   await primary.restart();
   // Nothing is confirmed until the standby is back.
   world.waitsFor('the standby to follow its primary');
   await cluster.inStep();
-  tellAll(world, 'server-crashed', fromAt, 'stopped with immediate and started again', reconnectMs);
+  reportAll(world, 'server-crashed', fromAt, 'stopped with immediate and started again', reconnectMs);
   return true;
 }
 
@@ -68,11 +75,11 @@ async function loseStandby(world: World, cluster: Cluster): Promise<boolean> {
   await standby.halt('immediate');
   const goneAt = world.now();
   await world.clock.sleep(3_000 + world.random.next() * 3_000);
-  tellNoWrites(world, '*', goneAt);
+  reportNoWrites(world, '*', goneAt);
   await standby.restart();
   world.waitsFor('the standby to follow its primary');
   await cluster.inStep();
-  tellAll(world, 'standby-away', fromAt, 'commits waited for it', reconnectMs);
+  reportAll(world, 'standby-away', fromAt, 'commits waited for it', reconnectMs);
   return true;
 }
 
@@ -100,15 +107,15 @@ async function failOver(world: World, cluster: Cluster, how: 'silent' | 'split')
   if (how === 'silent') cluster.way.thaw();
   else cluster.way.cut();
   const thenMs = how === 'silent' ? recoverMs : reconnectMs;
-  tellAll(world, 'failover', fromAt, `${how}, from port ${old.port} to ${cluster.primary().port}`, thenMs);
+  reportAll(world, 'failover', fromAt, `${how}, from port ${old.port} to ${cluster.primary().port}`, thenMs);
   if (left !== undefined) {
     // The standby that the old one waits for is a primary now.
     const promotedAt = world.now();
     await clock.sleep(5_000);
-    tellNoWrites(world, left.node, promotedAt);
+    reportNoWrites(world, left.node, promotedAt);
     seatOf(left).way.lead(cluster.port);
     seatOf(left).way.cut();
-    tellOf(world, left, 'old-primary', fromAt, 'it still reached the old one');
+    reportOf(world, left, 'old-primary', fromAt, 'it still reached the old one');
   }
   world.waitsFor('the old primary to end, and a new standby to follow');
   await cluster.replaceOld();
@@ -133,11 +140,11 @@ async function losePackets(
   const tookMs = () => clock.elapsed() - sinceElapsed;
   while (isThere() && one.failedCount === before && tookMs() < noticeMsMax + 1_000) await clock.sleep(50);
   const noticedMs = tookMs();
-  tellNoWrites(world, one.node, lostAt);
+  reportNoWrites(world, one.node, lostAt);
   if (wire === null) way.thaw();
   else wire.mend();
   const fault = what === 'both ways' ? 'cut-off' : 'answers-lost';
-  tellOf(world, one, fault, fromAt, `noticed after ${Math.round(noticedMs)} ms`);
+  reportOf(world, one, fault, fromAt, `noticed after ${Math.round(noticedMs)} ms`);
   if (isThere() && noticedMs > noticeMsMax)
     world.fail('silence-is-noticed', `${one.name} asked into silence for ${Math.round(noticedMs)} ms.`);
   return isThere() && one.failedCount > before;
@@ -151,7 +158,7 @@ async function slowDown(world: World, one: FleetProcess): Promise<boolean> {
   await world.clock.sleep(10_000);
   way.slow(null);
   wire?.mend();
-  tellOf(world, one, 'slow-way', fromAt, '2 s and 10 % loss');
+  reportOf(world, one, 'slow-way', fromAt, '2 s and 10 % loss');
   return world.fleet.processes.has(one);
 }
 

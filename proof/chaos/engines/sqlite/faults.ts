@@ -1,6 +1,6 @@
 /** What can be done to a file from outside: locked by another program, or without space to grow. */
 import { DatabaseSync } from 'node:sqlite';
-import { type FaultKind, tellNoWrites, tellStoreWide, type World } from '../../faults/fault.ts';
+import { type FaultKind, reportNoWrites, reportStoreWide, type World } from '../../faults/fault.ts';
 import type { Place } from './place.ts';
 
 // As long as the longest backup that somebody takes in the middle of the day with a shell.
@@ -16,9 +16,9 @@ async function lockFromOutside(world: World, file: string, forMs: number): Promi
     db.exec(world.random.next() < 0.5 ? 'BEGIN IMMEDIATE' : 'BEGIN EXCLUSIVE');
     const fromAt = world.now();
     await world.clock.sleep(forMs);
-    tellNoWrites(world, '*', fromAt);
+    reportNoWrites(world, '*', fromAt);
     db.exec('ROLLBACK');
-    tellStoreWide(world, 'store-locked', fromAt, `from outside for ${forMs} ms`);
+    reportStoreWide(world, 'store-locked', fromAt, `from outside for ${forMs} ms`);
     return true;
   } finally {
     db.close();
@@ -41,7 +41,7 @@ async function fillDisk(world: World, place: Place): Promise<boolean> {
   const isMet = metCount() > before;
   if (isMet) await clock.sleep(fullMs);
   undo();
-  tellStoreWide(world, 'disk-full', fromAt, `by ${place.how}`);
+  reportStoreWide(world, 'disk-full', fromAt, `by ${place.how}`);
   return isMet;
 }
 

@@ -78,9 +78,9 @@ it('a transaction that stays open is found, and what the hint says ends it', asy
   t.after(() => stranger.end().catch(() => {}));
   await stranger.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
   await stranger.query('SELECT 1');
-  const [told] = await look();
-  assert.equal(told?.state, 'warning');
-  const fix = /^SELECT pg_terminate_backend\(\d+\)/.exec(told.hint ?? '')?.[0] as string;
+  const [reported] = await look();
+  assert.equal(reported?.state, 'warning');
+  const fix = /^SELECT pg_terminate_backend\(\d+\)/.exec(reported.hint ?? '')?.[0] as string;
   await ask(fix);
   await ended;
   assert.deepEqual(await look(), []);

@@ -35,7 +35,7 @@ export interface ModelStep {
   slots: ModelSlot[];
   runs: ModelRun[];
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
-  told: Map<string, { fromAt: number; toAt: number; count: number } | null>;
+  reported: Map<string, { fromAt: number; toAt: number; count: number } | null>;
   more: boolean;
   dueAt: number | null;
   waitsFor: string | null;
@@ -45,7 +45,7 @@ export interface ModelStep {
 
 type Cause = 'late' | 'paused' | 'edited';
 type Seen = Pick<ActiveRun, 'id' | 'status' | 'origin' | 'cancelRequestedAt'> & { fresh: boolean };
-type Told = Pick<PlanInput, 'now' | 'active' | 'activeCount' | 'waited' | 'limits' | 'newJobId'>;
+type Reported = Pick<PlanInput, 'now' | 'active' | 'activeCount' | 'waited' | 'limits' | 'newJobId'>;
 
 const never = Number.POSITIVE_INFINITY;
 const missedWords: Record<Cause, string> = { late: 'late', paused: 'paused', edited: 'edited' };
@@ -86,7 +86,7 @@ export class PlanModel {
   unseen: string[] = [];
 
   step: ModelStep = emptyStep();
-  told: Told = {
+  reported: Reported = {
     now: 0,
     active: [],
     activeCount: 0,
@@ -111,39 +111,39 @@ export class PlanModel {
   // ------------------------------------------------------------------------------------------- the steps
 
   create(now: number): ModelStep {
-    this.begin({ ...this.told, now });
+    this.begin({ ...this.reported, now });
     return this.end();
   }
 
-  pass(told: Told): ModelStep {
-    this.begin(told);
+  pass(reported: Reported): ModelStep {
+    this.begin(reported);
     this.hearOutcome();
     this.resumeByTime();
     this.decide(null);
     return this.end();
   }
 
-  pause(told: Told, untilAt: number | null): ModelStep {
-    this.begin(told);
+  pause(reported: Reported, untilAt: number | null): ModelStep {
+    this.begin(reported);
     this.hearOutcome();
     this.resumeByTime();
     // A second pause that gives no end keeps the one that is there.
     this.pausedUntilAt = this.pausedAt === null ? untilAt : (untilAt ?? this.pausedUntilAt);
-    this.pausedAt ??= told.now;
+    this.pausedAt ??= reported.now;
     return this.end();
   }
 
-  resume(told: Told): ModelStep {
-    this.begin(told);
+  resume(reported: Reported): ModelStep {
+    this.begin(reported);
     this.hearOutcome();
     this.resumeByTime();
-    this.resumeAt(told.now);
+    this.resumeAt(reported.now);
     this.decide(null);
     return this.end();
   }
 
-  skipNext(told: Told): ModelStep {
-    this.begin(told);
+  skipNext(reported: Reported): ModelStep {
+    this.begin(reported);
     this.hearOutcome();
     const { rule } = this;
     if (!this.over && rule.kind === 'delay') {
@@ -152,7 +152,7 @@ export class PlanModel {
     } else if (!this.over && rule.kind === 'calendar') {
       // The first slot that is still to come and that nothing else takes away.
       for (const slotAt of this.slots(rule, this.decidedAt, never)) {
-        if (this.dueOf(slotAt) <= told.now || this.isExcluded(slotAt)) continue;
+        if (this.dueOf(slotAt) <= reported.now || this.isExcluded(slotAt)) continue;
         if (slotAt <= (this.policies.endAt ?? never)) this.named.add(slotAt);
         break;
       }
@@ -160,14 +160,14 @@ export class PlanModel {
     return this.end();
   }
 
-  trigger(told: Told, allow: boolean, hasOwnInput = false): ModelStep {
-    this.begin(told);
+  trigger(reported: Reported, allow: boolean, hasOwnInput = false): ModelStep {
+    this.begin(reported);
     this.hearOutcome();
     let way = allow ? { do: 'create' as const, gates: [], cancel: [] } : this.byOverlap();
     // What was given another input stands by itself.
     if (way.do === 'merge' && hasOwnInput) way = { do: 'create', gates: this.everyOther(), cancel: [] };
     if (way.do === 'create') {
-      const { now } = told;
+      const { now } = reported;
       const isDelay = this.rule.kind === 'delay';
       this.createRun({
         slotAt: null,
@@ -184,12 +184,12 @@ export class PlanModel {
       });
     }
     // Nothing new is told, but the run must still wait.
-    if (way.do === 'merge') this.step.told.set(way.into, null);
+    if (way.do === 'merge') this.step.reported.set(way.into, null);
     return this.end();
   }
 
   backfill(
-    told: Told,
+    reported: Reported,
     ask: {
       fromAt: number;
       toAt: number;
@@ -201,13 +201,13 @@ export class PlanModel {
     completed: Set<number>,
     unfinished: Set<number>,
   ): ModelStep {
-    this.begin(told);
+    this.begin(reported);
     this.hearOutcome();
     const rule = this.rule as CalendarRule;
-    const toAt = Math.min(ask.toAt, told.now, this.policies.endAt ?? never);
+    const toAt = Math.min(ask.toAt, reported.now, this.policies.endAt ?? never);
     const slots = [...this.slots(rule, ask.fromAt - 1, toAt)].filter(
       (slotAt) =>
-        this.dueOf(slotAt) <= told.now &&
+        this.dueOf(slotAt) <= reported.now &&
         !this.isExcluded(slotAt) &&
         !unfinished.has(slotAt) &&
         (ask.reprocess || !completed.has(slotAt)),
@@ -220,7 +220,7 @@ export class PlanModel {
       created.push(
         this.createRun({
           slotAt,
-          dueAt: told.now,
+          dueAt: reported.now,
           origin: 'backfill',
           gates: ahead === undefined ? behind : [ahead],
           cancel: [],
@@ -236,13 +236,13 @@ export class PlanModel {
   }
 
   edit(
-    told: Told,
+    reported: Reported,
     next: { rule: PlanRule; policies: ResolvedPolicies; isSameRule: boolean },
   ): { step: ModelStep; applied: boolean } {
-    this.begin({ ...told, limits: { ...told.limits, catchUpBudget: never } });
+    this.begin({ ...reported, limits: { ...reported.limits, catchUpBudget: never } });
     this.hearOutcome();
     this.resumeByTime();
-    const { now } = told;
+    const { now } = reported;
     const wasOver = this.over;
     const instantsStay =
       next.isSameRule &&
@@ -308,14 +308,16 @@ export class PlanModel {
   }
 
   /** Every slot that has come and was not decided is so now: nobody will decide it later. */
-  delete(told: Told): ModelStep {
-    this.begin(told);
+  delete(reported: Reported): ModelStep {
+    this.begin(reported);
     if (this.over) return this.step;
     if (this.rule.kind === 'delay' && this.delayRunsStill(this.rule)) return this.step;
     const slots =
-      this.rule.kind === 'delay' ? [this.delaySlotAt] : [...this.slots(this.rule, this.decidedAt, told.now)];
+      this.rule.kind === 'delay'
+        ? [this.delaySlotAt]
+        : [...this.slots(this.rule, this.decidedAt, reported.now)];
     for (const slotAt of slots) {
-      if (slotAt === null || slotAt > told.now) break;
+      if (slotAt === null || slotAt > reported.now) break;
       const { maxRuns, endAt } = this.policies;
       if (maxRuns !== null && this.fired >= maxRuns) this.finish(slotAt, 'max runs');
       else if (endAt !== null && slotAt > endAt) this.finish(slotAt, 'end at');
@@ -337,7 +339,7 @@ export class PlanModel {
     if (this.rule.kind === 'delay') this.decideDelay(this.rule, held, late);
     else {
       if (this.leftOverAsOf !== null) this.decideAsOf(this.rule, this.leftOverAsOf, held, this.leftOverCause);
-      if (!this.stopped) this.decideAsOf(this.rule, this.told.now, held, late);
+      if (!this.stopped) this.decideAsOf(this.rule, this.reported.now, held, late);
     }
     if (!this.stopped) this.pausesOver = [];
   }
@@ -387,7 +389,10 @@ export class PlanModel {
     const dueAt = this.dueOf(slotAt);
     for (const span of held) if (span.fromAt < dueAt && dueAt <= span.toAt) return span.cause;
     const nextAt = this.slotAfter(rule, slotAt);
-    const graceMs = Math.max(Math.min(60_000, (nextAt ?? never) - slotAt), this.told.limits.leaseMs + 2_000);
+    const graceMs = Math.max(
+      Math.min(60_000, (nextAt ?? never) - slotAt),
+      this.reported.limits.leaseMs + 2_000,
+    );
     return asOf - dueAt > graceMs ? late : null;
   }
 
@@ -425,7 +430,7 @@ export class PlanModel {
       const word = missedWords[cause];
       return this.write(slotAt, 'missed', mode === 'skip' ? word : `${word}, not the latest`);
     }
-    if (policies.startDeadlineMs !== null && this.told.now - dueAt > policies.startDeadlineMs) {
+    if (policies.startDeadlineMs !== null && this.reported.now - dueAt > policies.startDeadlineMs) {
       return this.write(slotAt, 'expired', 'start deadline');
     }
     const way = this.byOverlap();
@@ -434,9 +439,9 @@ export class PlanModel {
       const merged = [...(this.mergedInto.get(way.into) ?? []), slotAt];
       this.mergedInto.delete(way.into);
       this.mergedInto.set(way.into, merged);
-      if (!this.madeAt.has(way.into)) this.madeAt.set(way.into, this.told.now);
+      if (!this.madeAt.has(way.into)) this.madeAt.set(way.into, this.reported.now);
       const fresh = this.step.runs.find(({ id }) => id === way.into);
-      if (fresh === undefined) this.step.told.set(way.into, coversOf(merged));
+      if (fresh === undefined) this.step.reported.set(way.into, coversOf(merged));
       else fresh.covers = coversOf(merged);
       return this.write(slotAt, 'merged', 'overlap');
     }
@@ -485,7 +490,7 @@ export class PlanModel {
 
   /** The newest slot, if its jitter has not passed yet: it stays whatever the schedule becomes. */
   cameNotDue(): PlanModel['come'] {
-    const { now } = this.told;
+    const { now } = this.reported;
     if (this.over) return null;
     const slots =
       this.rule.kind === 'delay' ? [this.delaySlotAt] : this.slots(this.rule, this.decidedAt, now);
@@ -543,7 +548,7 @@ export class PlanModel {
 
   delayRunsStill(rule: DelayRule): boolean {
     if (this.delayRun === null) return false;
-    const { waited, active, activeCount, now } = this.told;
+    const { waited, active, activeCount, now } = this.reported;
     if (waited !== null && waited.id === this.delayRun) this.countDelayFrom(waited.finishedAt, rule);
     else if (active.some(({ id }) => id === this.delayRun) || activeCount > active.length) return true;
     else this.countDelayFrom(now, rule);
@@ -562,11 +567,12 @@ export class PlanModel {
 
   decideDelay(rule: DelayRule, held: { fromAt: number; toAt: number; cause: Cause }[], late: Cause): void {
     const slotAt = this.delaySlotAt;
-    const { now } = this.told;
+    const { now } = this.reported;
     if (slotAt === null) return;
     const dueAt = this.dueOf(slotAt);
     if (dueAt > now) return;
-    let cause: Cause | null = now - dueAt > Math.max(60_000, this.told.limits.leaseMs + 2_000) ? late : null;
+    let cause: Cause | null =
+      now - dueAt > Math.max(60_000, this.reported.limits.leaseMs + 2_000) ? late : null;
     for (const span of held) if (span.fromAt < dueAt && dueAt <= span.toAt) cause = span.cause;
     const isChosen = cause !== null && this.modeOf(cause) !== 'skip' && this.isInWindow(slotAt, cause, now);
     const others = this.seen.at(-1)?.id ?? null;
@@ -603,7 +609,7 @@ export class PlanModel {
       const newest = [...this.mergedInto.keys()].at(-1);
       if (newest !== undefined && this.seenCount > others.length) {
         const madeAt = this.madeAt.get(newest) ?? 0;
-        if (this.told.active.every(({ id, dueAt }) => id !== newest && dueAt <= madeAt)) {
+        if (this.reported.active.every(({ id, dueAt }) => id !== newest && dueAt <= madeAt)) {
           return { do: 'merge', into: newest };
         }
       }
@@ -649,8 +655,8 @@ export class PlanModel {
     },
   ): string {
     const { cancel, covered, hasOwnInput = false, ...rest } = run;
-    const id = this.told.newJobId();
-    this.madeAt.set(id, this.told.now);
+    const id = this.reported.newJobId();
+    this.madeAt.set(id, this.reported.now);
     this.step.runs.push({ id, ...rest, covers: coversOf(covered) });
     if (run.allow) return id;
     this.step.cancel.push(...cancel);
@@ -675,7 +681,7 @@ export class PlanModel {
   hearOutcome(): void {
     const [first] = this.unseen;
     if (first === undefined) return;
-    const { waited, active, activeCount, now } = this.told;
+    const { waited, active, activeCount, now } = this.reported;
     if (waited?.id !== first) {
       if (activeCount <= active.length && active.every(({ id }) => id !== first)) this.unseen.shift();
       return;
@@ -698,7 +704,7 @@ export class PlanModel {
   resumeByTime(): void {
     const untilAt = this.pausedUntilAt;
     // A slot that falls due at the very end is decided as any other.
-    if (untilAt !== null && untilAt <= this.told.now) this.resumeAt(untilAt - 1);
+    if (untilAt !== null && untilAt <= this.reported.now) this.resumeAt(untilAt - 1);
   }
 
   resumeAt(at: number): void {
@@ -711,16 +717,18 @@ export class PlanModel {
 
   // ------------------------------------------------------------------------------------------------ small
 
-  begin(told: Told): void {
-    this.told = told;
+  begin(reported: Reported): void {
+    this.reported = reported;
     this.step = emptyStep();
-    this.seen = told.active.map((run) => ({ ...run, fresh: false }));
-    this.seenCount = told.activeCount;
-    this.budget = told.limits.catchUpBudget;
+    this.seen = reported.active.map((run) => ({ ...run, fresh: false }));
+    this.seenCount = reported.activeCount;
+    this.budget = reported.limits.catchUpBudget;
     for (const id of this.mergedInto.keys()) {
-      const run = told.active.find((one) => one.id === id);
+      const run = reported.active.find((one) => one.id === id);
       const mayWait =
-        run === undefined ? told.activeCount > told.active.length : /BLOCKED|PENDING/.test(run.status);
+        run === undefined
+          ? reported.activeCount > reported.active.length
+          : /BLOCKED|PENDING/.test(run.status);
       if (!mayWait) this.mergedInto.delete(id);
     }
     this.stopped = false;
@@ -739,7 +747,7 @@ export class PlanModel {
   }
 
   dueAgainAt(): number | null {
-    const { now } = this.told;
+    const { now } = this.reported;
     const nextAt = this.rule.kind === 'delay' ? this.delaySlotAt : this.slotAfter(this.rule, this.decidedAt);
     if (this.over) return null;
     if (nextAt === null && this.rule.kind === 'calendar') {
@@ -804,7 +812,7 @@ function emptyStep(): ModelStep {
     slots: [],
     runs: [],
     cancel: [],
-    told: new Map(),
+    reported: new Map(),
     more: false,
     dueAt: null,
     waitsFor: null,

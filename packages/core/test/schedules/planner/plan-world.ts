@@ -329,24 +329,24 @@ class World {
   #act(): boolean {
     const action = this.#below(20);
     const input = this.#input();
-    const told = { ...input, newJobId: this.#ids() };
+    const reported = { ...input, newJobId: this.#ids() };
     const model = this.#model;
     switch (action) {
       case 0: {
         const untilAt = this.#chance(0.5) ? this.#pauseEnd(input) : null;
         this.#mergedInto(`pause until ${untilAt === null ? 'resume' : formatInstant(untilAt)}`);
         const created = planPause(input, { note: 'n', untilAt, by: null });
-        this.#accept(created, model.pause(told, untilAt));
+        this.#accept(created, model.pause(reported, untilAt));
         return true;
       }
       case 1:
       case 2:
         this.#mergedInto('resume');
-        this.#accept(planResume(input), model.resume(told));
+        this.#accept(planResume(input), model.resume(reported));
         return true;
       case 3:
         this.#mergedInto('skip next');
-        this.#accept(planSkipNext(input).plan, model.skipNext(told));
+        this.#accept(planSkipNext(input).plan, model.skipNext(reported));
         return true;
       case 4: {
         const allow = this.#chance(0.5);
@@ -354,15 +354,15 @@ class World {
         this.#mergedInto(`trigger${allow ? ' (allow)' : ''}${hasOwnInput ? ' (own input)' : ''}`);
         this.#accept(
           planTrigger(input, { allow, hasOwnInput }).plan,
-          model.trigger(told, allow, hasOwnInput),
+          model.trigger(reported, allow, hasOwnInput),
         );
         return true;
       }
       case 5:
-        return this.#backfill(input, told);
+        return this.#backfill(input, reported);
       case 6:
       case 7:
-        this.#edit(input, told);
+        this.#edit(input, reported);
         return true;
       case 8: {
         if (!this.#chance(0.3)) return true;
@@ -370,19 +370,19 @@ class World {
         const { slots, cancelled, finishing, unseenCount } = planDelete(input);
         const before = withPendingSlot(this.#rule, this.#state.undue);
         checkRows(slots, before, this.#state.cursorAt);
-        const step = model.delete(told);
+        const step = model.delete(reported);
         assert.deepEqual(expand(slots, step, before), step.slots, 'decisions of a deletion');
         assert.equal(cancelled.length + finishing.length + unseenCount, input.activeCount);
         return false;
       }
       default:
         this.#mergedInto('look');
-        this.#accept(plan(input), model.pass(told));
+        this.#accept(plan(input), model.pass(reported));
         return true;
     }
   }
 
-  #backfill(input: PlanInput, told: PlanInput): boolean {
+  #backfill(input: PlanInput, reported: PlanInput): boolean {
     const request = {
       fromAt: this.#now - this.#below(30 * this.#choice.periodMs),
       toAt: this.#now + this.#below(5 * this.#choice.periodMs),
@@ -404,11 +404,11 @@ class World {
     }
     const created = planBackfill(input, request, { completed, unfinished });
     const ask = { ...request, newestFirst: request.order === 'newest', places: request.concurrency };
-    this.#accept(created.plan, this.#model.backfill(told, ask, completed, unfinished));
+    this.#accept(created.plan, this.#model.backfill(reported, ask, completed, unfinished));
     return true;
   }
 
-  #edit(input: PlanInput, told: PlanInput): void {
+  #edit(input: PlanInput, reported: PlanInput): void {
     const choice = this.#chance(0.5) ? this.#choice : this.#one(rules);
     const before = this.#spec;
     const spec = this.#createSpec(choice, before);
@@ -420,7 +420,7 @@ class World {
     // A rate goes on counting from when it was made; another rate counts from the edit.
     const isSameRate = ['rate', 'anchor'].every((field) => before.rule[field] === spec.rule[field]);
     const rule = planRuleOf(spec, isSameRule || isSameRate ? this.#state.anchorAt : this.#now);
-    const byModel = this.#model.edit(told, { rule, policies: spec.policies, isSameRule });
+    const byModel = this.#model.edit(reported, { rule, policies: spec.policies, isSameRule });
     assert.equal(edited.applied, byModel.applied, 'applied');
     const isLeft = edited.plan.state.undue !== null;
     // What came before an old `startAt` is passed over.
@@ -446,7 +446,11 @@ class World {
     }
     assert.deepEqual(created.runs.map(plainRun), step.runs, 'runs');
     assert.deepEqual(created.cancel, step.cancel, 'cancel');
-    assert.deepEqual(new Map(created.mergedInto.map(({ id, covers }) => [id, covers])), step.told, 'tell');
+    assert.deepEqual(
+      new Map(created.mergedInto.map(({ id, covers }) => [id, covers])),
+      step.reported,
+      'reported',
+    );
     assert.equal(created.more, step.more, 'more');
     assert.equal(created.waitsFor, step.waitsFor, 'waitsFor');
     assert.equal(shownAt(created.dueAt), shownAt(step.dueAt), 'dueAt');

@@ -225,13 +225,13 @@ async function openWorker(t: TestContext, url: string): Promise<Worked> {
   const store = await openStore(url);
   t.after(() => store.engine.close());
   const delivered: (ExchangeReply | null)[] = [];
-  let told: (() => void) | null = null;
+  let reported: (() => void) | null = null;
   assert.ok(store.openParkedClaim !== undefined);
   const parked = store.openParkedClaim({
     node: 'node_1',
     onDelivered(_claim, reply) {
       delivered.push(reply);
-      told?.();
+      reported?.();
     },
     onFailed: (_claim, error) => assert.fail(error),
   });
@@ -242,7 +242,7 @@ async function openWorker(t: TestContext, url: string): Promise<Worked> {
     async nextDelivery() {
       while (delivered.length === 0)
         await new Promise<void>((resolve) => {
-          told = resolve;
+          reported = resolve;
         });
       return delivered.shift() as ExchangeReply | null;
     },

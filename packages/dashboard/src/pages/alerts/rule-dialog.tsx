@@ -19,7 +19,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
   const [texts, setTexts] = useState<Partial<Record<Threshold['name'], string>>>({});
   const [hold, setHold] = useState(exactDuration(rule?.for ?? 0));
   const [types, setTypes] = useState(namesText(rule?.types));
-  const [told, setTold] = useState<readonly string[] | null>(rule?.channels ?? null);
+  const [selected, setSelected] = useState<readonly string[] | null>(rule?.channels ?? null);
   const thresholds = thresholdsOf(kind);
   const textOf = (one: Threshold): string =>
     texts[one.name] ?? thresholdText(one, rule?.[one.name] ?? one.default);
@@ -31,7 +31,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
     ),
     for: hold.trim(),
     types: namesOf(types),
-    channels: told,
+    channels: selected,
   };
   return (
     <Dialog
@@ -95,14 +95,14 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
         {channels.length > 0 && (
           <Checks
             name="Told to"
-            hint={told === null ? 'All channels, those of later too.' : undefined}
+            hint={selected === null ? 'All channels, those of later too.' : undefined}
             choices={{
               ...Object.fromEntries(
                 channels.map(({ id, kind: how, to, note }) => [id, note ?? `${how} ${to}`]),
               ),
             }}
-            chosen={told ?? channels.map(({ id }) => id)}
-            onChange={(chosen) => setTold(chosen.length === channels.length ? null : chosen)}
+            chosen={selected ?? channels.map(({ id }) => id)}
+            onChange={(chosen) => setSelected(chosen.length === channels.length ? null : chosen)}
           />
         )}
       </div>

@@ -1,7 +1,7 @@
 /** What a process says of itself, held against what was done to it. */
 import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
-import type { Fault, HealthTold } from '../history.ts';
+import type { Fault, HealthReport } from '../history.ts';
 
 /** From when until when nobody, or one process, could have a write confirmed, as faults write it: not a moment too long. */
 export const noWrites = 'no-writes';
@@ -12,33 +12,36 @@ const recoverMs = 25_000;
 const meets = (fault: Fault, node: string): boolean => fault.node === '*' || fault.node === node;
 
 /** Answers that were asked for and given while no write could be confirmed: whether each was bad. */
-export function toldDuring(events: readonly { kind: string }[]): { told: HealthTold; outage: Fault }[] {
+export function reportedDuring(
+  events: readonly { kind: string }[],
+): { reported: HealthReport; outage: Fault }[] {
   const outages = (events as Fault[]).filter(({ kind, fault }) => kind === 'fault' && fault === noWrites);
-  return (events as HealthTold[])
+  return (events as HealthReport[])
     .filter(({ kind }) => kind === 'health')
-    .flatMap((told) => {
+    .flatMap((reported) => {
       const outage = outages.find(
-        (one) => meets(one, told.node) && told.askedAt >= one.at && told.at <= (one.untilAt ?? one.at),
+        (one) =>
+          meets(one, reported.node) && reported.askedAt >= one.at && reported.at <= (one.untilAt ?? one.at),
       );
-      return outage === undefined ? [] : [{ told, outage }];
+      return outage === undefined ? [] : [{ reported, outage }];
     });
 }
 
 /** Whoever can connect and read is not well for that. */
-export const healthTellsTruth: Invariant = {
-  name: 'health-tells-truth',
+export const healthReportsTruth: Invariant = {
+  name: 'health-reports-truth',
   promise:
     'While no write is confirmed, health and readiness say so; when writes are confirmed again, they say that within 25 s.',
   check({ events }) {
     const problems: ReturnType<Invariant['check']> = [];
-    for (const { told, outage } of toldDuring(events)) {
-      if (told.isBad) continue;
+    for (const { reported, outage } of reportedDuring(events)) {
+      if (reported.isBad) continue;
       problems.push({
         subjects: [],
-        message: `${told.node} said at ${show(told.at)} (${told.of}) that all is well, though no write was confirmed from ${show(outage.at)} on.`,
+        message: `${reported.node} said at ${show(reported.at)} (${reported.of}) that all is well, though no write was confirmed from ${show(outage.at)} on.`,
       });
     }
-    const samples = new Map<string, HealthTold[]>();
+    const samples = new Map<string, HealthReport[]>();
     for (const event of events) {
       if (event.kind !== 'health') continue;
       const key = `${event.node} ${event.of}`;
@@ -46,7 +49,7 @@ export const healthTellsTruth: Invariant = {
     }
     const faults = events.filter((event) => event.kind === 'fault');
     for (const all of samples.values()) {
-      const { node, of } = all[0] as HealthTold;
+      const { node, of } = all[0] as HealthReport;
       for (const outage of faults.filter(({ fault }) => fault === noWrites)) {
         const fromAt = outage.untilAt ?? outage.at;
         const toAt = fromAt + recoverMs;
@@ -58,7 +61,7 @@ export const healthTellsTruth: Invariant = {
         const after = all.filter(({ askedAt, at }) => askedAt >= fromAt && at <= toAt);
         // Only who was there before and afterwards can be asked.
         const isThere = all.some(({ at }) => at < fromAt) && all.some(({ at }) => at > toAt);
-        const isWell = ({ isBad, reasons }: HealthTold): boolean =>
+        const isWell = ({ isBad, reasons }: HealthReport): boolean =>
           !isBad || (of === 'health' && !reasons.includes('store') && !reasons.includes('writes'));
         if (!isThere || after.length === 0 || after.some(isWell)) continue;
         problems.push({

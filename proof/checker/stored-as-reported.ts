@@ -3,8 +3,8 @@ import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
 /** See `promise`. */
-export const keptAsTold: Invariant = {
-  name: 'kept-as-told',
+export const storedAsReported: Invariant = {
+  name: 'stored-as-reported',
   promise:
     'What is kept says what happened: the error of the last attempt that failed, every log line that was taken, who cancelled, and who decided a slot.',
   parts: ['error', 'log lines', 'cancel', 'ledger'],

@@ -3,8 +3,8 @@ import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 /** See `promise`. */
-export const feedTells: Invariant = {
-  name: 'feed-tells',
+export const feedReports: Invariant = {
+  name: 'feed-reports',
   promise:
     'The feed tells, in order and without a gap, that a job was made, each time that it was given out, how far it is, and what it became.',
   parts: ['finished', 'deleted', 'progress'],
