@@ -65,7 +65,7 @@ export interface Contestant {
   /** Makes jobs that are due in a year. */
   fillFuture?(count: number): Promise<void>;
   /** Makes schedules that are all due at this instant of the store's clock, with names and inputs from this number on. */
-  makeSchedules?(count: number, dueAt: number, firstNumber?: number): Promise<void>;
+  createSchedules?(count: number, dueAt: number, firstNumber?: number): Promise<void>;
   /** Starts a node that tells of the burst; called again, it counts from there on. */
   awaitBurst?(): Promise<void>;
   /** Makes the node of `awaitBurst` die by `kill -9` when it holds schedules that it has not decided, after it decided some. */

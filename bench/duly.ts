@@ -36,13 +36,13 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     await duly.start();
   }
 
-  async function makeMany(count: number, size: number, make: (inputs: Numbered[]) => Promise<unknown>) {
-    let made = 0;
+  async function createMany(count: number, size: number, create: (inputs: Numbered[]) => Promise<unknown>) {
+    let created = 0;
     const one = async () => {
-      while (made < count) {
-        const from = made;
-        made = Math.min(count, made + size);
-        await make(Array.from({ length: made - from }, (_, i) => ({ n: from + i })));
+      while (created < count) {
+        const from = created;
+        created = Math.min(count, created + size);
+        await create(Array.from({ length: created - from }, (_, i) => ({ n: from + i })));
       }
     };
     await Promise.all(Array.from({ length: bulkInFlight }, one));
@@ -78,14 +78,14 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
 
     async enqueueBulk(count, size) {
       const from = elapsed();
-      await makeMany(count, size, (inputs) => task.nowMany(inputs));
+      await createMany(count, size, (inputs) => task.nowMany(inputs));
       return elapsed() - from;
     },
 
     async fill(count) {
       await duly.pause({ all: true });
       await start();
-      await makeMany(count, bulkSize, (inputs) => task.nowMany(inputs));
+      await createMany(count, bulkSize, (inputs) => task.nowMany(inputs));
     },
 
     async drain(count) {
@@ -186,10 +186,10 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     },
 
     async fillFuture(count) {
-      await makeMany(count, bulkSize, (inputs) => task.inMany(yearMs, inputs));
+      await createMany(count, bulkSize, (inputs) => task.inMany(yearMs, inputs));
     },
 
-    async makeSchedules(count, dueAt, firstNumber = 0) {
+    async createSchedules(count, dueAt, firstNumber = 0) {
       const at = new Date(dueAt);
       const cron = `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
       let n = firstNumber;

@@ -38,7 +38,7 @@ if (asked.isHelp) {
 }
 
 if (asked.out !== null) {
-  const reason = whyNotWritable(asked.out, { makesFolder: true });
+  const reason = whyNotWritable(asked.out, { createsFolder: true });
   if (reason !== null)
     refuse(`Expected --out to be a file that can be written, got "${asked.out}". ${reason}`);
 }

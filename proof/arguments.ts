@@ -26,10 +26,10 @@ export interface ExpectedNumber {
 }
 
 /** Why a file cannot be written, in a sentence; null: it can. Leaves it as it is; `makesFolder`: a folder that is missing is made. */
-export function whyNotWritable(path: string, { makesFolder = false } = {}): string | null {
+export function whyNotWritable(path: string, { createsFolder = false } = {}): string | null {
   const isThere = existsSync(path);
   try {
-    if (makesFolder) mkdirSync(dirname(path), { recursive: true });
+    if (createsFolder) mkdirSync(dirname(path), { recursive: true });
     closeSync(openSync(path, 'a'));
     if (!isThere) rmSync(path);
     return null;

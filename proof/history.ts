@@ -31,7 +31,7 @@ interface Stamped {
 }
 
 /** A job as the store accepted it. */
-export interface MadeJob {
+export interface CreatedJob {
   id: string;
   type: string;
   dueAt: number;
@@ -85,7 +85,7 @@ export interface Asked extends Stamped {
     inMs: number | null;
     dueAt: number | null;
     /** What else was given with the call. */
-    options?: Partial<Pick<MadeJob, 'serial' | 'queue' | 'tenant' | 'priority'>>;
+    options?: Partial<Pick<CreatedJob, 'serial' | 'queue' | 'tenant' | 'priority'>>;
   };
 }
 
@@ -104,9 +104,9 @@ export interface Answered extends Stamped {
 }
 
 /** The store accepted new jobs. */
-export interface Made extends Stamped {
-  kind: 'made';
-  jobs: MadeJob[];
+export interface Created extends Stamped {
+  kind: 'created';
+  jobs: CreatedJob[];
 }
 
 /** The store gave a job to a worker. */
@@ -298,7 +298,7 @@ export interface Transacted extends Stamped {
   /** Numbers the transactions of a run; the row that the program itself writes in it has the same number. */
   tx: number;
   /** `committing`: from here on it may be committed; one without an end ended with its process. */
-  state: 'begun' | 'made' | 'committing' | 'committed' | 'rolledBack';
+  state: 'begun' | 'created' | 'committing' | 'committed' | 'rolledBack';
   /** With `made`: the jobs that were made in it. */
   ids: string[];
 }
@@ -338,7 +338,7 @@ export interface Fired extends Stamped {
   version: number;
   result: 'fired' | 'conflict' | 'stale';
   slots: SlotRow[];
-  jobs: MadeJob[];
+  jobs: CreatedJob[];
   /** When it is to be looked at next; null: not by time. */
   dueAt: number | null;
   /** Other runs that an overlap policy ended. */
@@ -364,7 +364,7 @@ export interface Applied extends Stamped {
   pauseUntilAt: number | null;
   dueAt: number | null;
   slots: SlotRow[];
-  jobs: MadeJob[];
+  jobs: CreatedJob[];
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
   slotDetails: { id: string; details: string }[];
 }
@@ -423,7 +423,7 @@ export interface Fault extends Stamped {
 export type HistoryEvent =
   | Asked
   | Answered
-  | Made
+  | Created
   | Claimed
   | Reaped
   | Renewed
@@ -618,7 +618,7 @@ export function subjectsOf(event: HistoryEvent): string[] {
     case 'asked':
     case 'answered':
       return event.subject === null ? [] : [event.subject];
-    case 'made':
+    case 'created':
       return event.jobs.flatMap((job) => (job.slot === null ? [job.id] : [job.id, job.slot.scheduleId]));
     case 'fired':
     case 'applied':

@@ -10,7 +10,7 @@ import type {
 } from '../packages/core/src/contract/engine.ts';
 import { mapVerbs } from '../packages/core/src/contract/verbs.ts';
 import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
-import type { HistoryEvent, MadeJob, WriteEvent } from './history.ts';
+import type { CreatedJob, HistoryEvent, WriteEvent } from './history.ts';
 
 type Reported = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
 type Input<Verb extends EngineVerb> = Parameters<Engine[Verb]>[0];
@@ -75,11 +75,12 @@ function recorded(node: string): Reported {
         group.ok
           ? group.items.flatMap((item, j) => {
               const spec = input.groups[i]?.jobs[j] as JobSpec;
-              return item.deduped ? [] : [toMade(spec, item.dueAt)];
+              return item.deduped ? [] : [toCreated(spec, item.dueAt)];
             })
           : [],
       );
-      const events: HistoryEvent[] = jobs.length === 0 ? [] : [{ kind: 'made', at: reply.now, node, jobs }];
+      const events: HistoryEvent[] =
+        jobs.length === 0 ? [] : [{ kind: 'created', at: reply.now, node, jobs }];
       for (const [i, group] of reply.groups.entries()) {
         for (const [j, { id, status, deduped, dueAt }] of (group.ok ? group.items : []).entries()) {
           // Folded into the holder of its key, which may have been moved by it.
@@ -221,7 +222,7 @@ function recorded(node: string): Reported {
           version,
           result: reply.groups[i] ?? 'conflict',
           slots,
-          jobs: jobs.map((job) => toMade(job, dueOf(job, reply.now))),
+          jobs: jobs.map((job) => toCreated(job, dueOf(job, reply.now))),
           dueAt,
           cancel,
           slotDetails: slotDetails ?? [],
@@ -253,7 +254,7 @@ function recorded(node: string): Reported {
             pauseUntilAt: change.op === 'put' ? pauseUntilAt(change.state) : null,
             dueAt: change.op === 'put' ? change.dueAt : null,
             slots: change.slots ?? [],
-            jobs: jobsOf(change).map((job) => toMade(job, dueOf(job, reply.now))),
+            jobs: jobsOf(change).map((job) => toCreated(job, dueOf(job, reply.now))),
             cancel: change.op === 'put' ? (change.cancel ?? []) : [],
             slotDetails: change.op === 'put' ? (change.slotDetails ?? []) : [],
           };
@@ -303,8 +304,8 @@ function recorded(node: string): Reported {
           const { result, expiresAt } = group.items[j] as (typeof group.items)[number];
           const cleanup = op === 'put' && result === 'changed' ? change.cleanup : null;
           if (cleanup !== null) {
-            const jobs = [toMade(cleanup, expiresAt ?? reply.now)];
-            events.push({ kind: 'made', at: reply.now, node, jobs });
+            const jobs = [toCreated(cleanup, expiresAt ?? reply.now)];
+            events.push({ kind: 'created', at: reply.now, node, jobs });
           }
           events.push({
             kind: 'valued',
@@ -394,7 +395,7 @@ function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
   return 'at' in due ? due.at : now + due.inMs;
 }
 
-function toMade(
+function toCreated(
   {
     id,
     type,
@@ -414,7 +415,7 @@ function toMade(
     rankOffsetMs,
   }: JobSpec,
   dueAt: number,
-): MadeJob {
+): CreatedJob {
   return {
     id,
     type,

@@ -17,7 +17,7 @@ export function readErrorDocument(): string {
 export const registeredCodes: string[] = Object.keys(errorCodes);
 
 /** Codes that no `dulyError('code'` or `new DulyError('code'` names, each with the place that makes it all the same. */
-export const madeElsewhere: Readonly<Record<string, string>> = {
+export const createdElsewhere: Readonly<Record<string, string>> = {
   input_not_json: 'json.ts puts it together from what could not be written and what is wrong with it',
   result_not_json: 'json.ts, as above',
   result_too_large: 'json.ts, as above',
@@ -37,7 +37,7 @@ export function findErrorProblems(
   codes: string[],
   document: string,
   sources: SourceFile[],
-  elsewhere: Readonly<Record<string, string>> = madeElsewhere,
+  elsewhere: Readonly<Record<string, string>> = createdElsewhere,
 ): Problem[] {
   const problems: Problem[] = [];
   const sections = new Map<string, number>();

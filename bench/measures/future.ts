@@ -22,9 +22,9 @@ export const future: Measure = {
     const full = await room.createPlace();
     try {
       progress.step(`making ${futureCount.toLocaleString('en-US')} future jobs`);
-      const maker = await openSession(duly, full);
-      await maker.ask('fillFuture', futureCount);
-      await maker.close();
+      const creator = await openSession(duly, full);
+      await creator.ask('fillFuture', futureCount);
+      await creator.close();
 
       const turn = async (...[session, place, entrant]: Parameters<Parameters<typeof runRounds>[1]>) => {
         const there = await latencyThere(session, place, entrant, {

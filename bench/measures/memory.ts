@@ -11,9 +11,9 @@ export const memory: Measure = {
     const full = await room.createPlace();
     try {
       progress.step(`making ${futureCount.toLocaleString('en-US')} future jobs`);
-      const maker = await openSession(duly, full);
-      await maker.ask('fillFuture', futureCount);
-      await maker.close();
+      const creator = await openSession(duly, full);
+      await creator.ask('fillFuture', futureCount);
+      await creator.close();
       const figures = { empty: [] as number[], full: [] as number[] };
       for (let round = 0; round < rounds; round++) {
         for (const which of ['empty', 'full'] as const) {

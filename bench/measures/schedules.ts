@@ -8,7 +8,7 @@ import { median } from '../statistics.ts';
 
 /** What a burst came to, in milliseconds from the due instant. */
 export interface Burst {
-  madeMs: number;
+  createdMs: number;
   startedMs: number;
   /** From the first decision to the last: what is left when waking up is taken away. */
   decidingMs: number;
@@ -82,9 +82,9 @@ async function tryBurst<Value>(
     // Their processes are there before, so that only the start itself stands between the making and the instant.
     for (let i = 0; i < nodeCount; i++) nodes.push(await openSession(duly, place));
     progress.step(`making ${count.toLocaleString('en-US')} schedules`);
-    const maker = await openSession(duly, place);
-    const { dueAt, dueElapsed } = await makeSchedules(maker, count, { slack, warmUp });
-    await maker.close();
+    const creator = await openSession(duly, place);
+    const { dueAt, dueElapsed } = await createSchedules(creator, count, { slack, warmUp });
+    await creator.close();
     const firstElapsed = dueElapsed - warmUp.beforeMs;
     if (elapsed() > firstElapsed - 2_000) return null;
     await Promise.all(nodes.map((node) => node.ask('awaitBurst')));
@@ -139,24 +139,24 @@ function playDeath(setup: Setup, count: number): Promise<number> {
 }
 
 /** Makes them for an instant that leaves time to make them and to start the nodes, as far as the first ones can tell. */
-async function makeSchedules(
-  maker: Session,
+async function createSchedules(
+  creator: Session,
   count: number,
   { slack, warmUp }: { slack: number; warmUp: WarmUp },
 ): Promise<Pick<Ready, 'dueAt' | 'dueElapsed'>> {
   const since = elapsed();
-  const farAt = (await maker.ask('storeTime', since)) + halfDayMs;
+  const farAt = (await creator.ask('storeTime', since)) + halfDayMs;
   // These stay out of the burst.
-  await maker.ask('makeSchedules', probeCount, farAt, count);
+  await creator.ask('createSchedules', probeCount, farAt, count);
   const msEach = (elapsed() - since) / probeCount;
   const leadMs = (count + warmUp.count) * msEach * slack + 3_000 + warmUp.beforeMs;
-  const dueAt = Math.ceil(((await maker.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
-  await maker.ask('makeSchedules', count, dueAt);
+  const dueAt = Math.ceil(((await creator.ask('storeTime', elapsed())) + leadMs) / 1_000) * 1_000;
+  await creator.ask('createSchedules', count, dueAt);
   if (warmUp.count > 0) {
-    await maker.ask('makeSchedules', warmUp.count, dueAt - warmUp.beforeMs, count + probeCount);
+    await creator.ask('createSchedules', warmUp.count, dueAt - warmUp.beforeMs, count + probeCount);
   }
   const now = elapsed();
-  return { dueAt, dueElapsed: now + dueAt - (await maker.ask('storeTime', now)) };
+  return { dueAt, dueElapsed: now + dueAt - (await creator.ask('storeTime', now)) };
 }
 
 async function untilStarted(nodes: Session[], count: number, dueElapsed: number): Promise<BurstNews[]> {
@@ -179,7 +179,7 @@ function toBurst(news: BurstNews[], count: number, dueElapsed: number): Burst {
   const last = (of: (one: BurstNews) => number | null) => Math.max(...news.map((one) => of(one) ?? 0));
   const first = Math.min(...news.map((one) => one.firstFiredElapsed ?? Number.POSITIVE_INFINITY));
   return {
-    madeMs: last((one) => one.lastFiredElapsed) - dueElapsed,
+    createdMs: last((one) => one.lastFiredElapsed) - dueElapsed,
     startedMs: last((one) => one.lastStartedElapsed) - dueElapsed,
     decidingMs: last((one) => one.lastFiredElapsed) - first,
     firedShare: Math.min(...fired) / count,
@@ -228,7 +228,7 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
       peers: [],
       title: `${of}: until the last job is made`,
       unit: 's',
-      duly: middle(({ madeMs }) => madeMs) / 1_000,
+      duly: middle(({ createdMs }) => createdMs) / 1_000,
       target: null,
       details: { bursts },
     },
@@ -261,9 +261,9 @@ async function linesOf(setup: Setup, count: number, rounds: number): Promise<Res
       title: `${of}: decided, recorded, made`,
       unit: 'per second',
       isMoreBetter: true,
-      duly: perSecond(middle(({ madeMs }) => madeMs)),
+      duly: perSecond(middle(({ createdMs }) => createdMs)),
       bare: perSecond(median(bare.map(({ writtenMs }) => writtenMs))),
-      ratio: median(bursts.map(({ madeMs }, round) => (bare[round] as BareBurst).writtenMs / madeMs)),
+      ratio: median(bursts.map(({ createdMs }, round) => (bare[round] as BareBurst).writtenMs / createdMs)),
       // Of a burst that is long enough to tell.
       target: count === 100_000 ? { text: '≥ 0.5 of bare bulk writes', of: 'ratio', atLeast: 0.5 } : null,
     },

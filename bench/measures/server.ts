@@ -68,7 +68,7 @@ async function requests(setup: Setup): Promise<Result[]> {
   const loading = await openPart<LoadingCalls>('./loading.ts', '');
   try {
     const address = await serving.ask('address');
-    const ids = await serving.ask('make', 'bench', 1_000);
+    const ids = await serving.ask('create', 'bench', 1_000);
     const urls = { post: address.url, bare: address.bareUrl, floor: address.floorUrl };
     const post = async (url: string, requestCount: number, inFlight: number): Promise<Flood> => {
       const before = await serving.ask('state');
@@ -110,19 +110,19 @@ async function requests(setup: Setup): Promise<Result[]> {
         // In an order that turns around, as the contestants of other measures.
         for (const who of round % 2 === 0 ? turns : turns.reverse()) {
           if (who === 'now') {
-            const made = await now(requestCount, inFlight);
-            figures.now.push(made.perSecond);
-            figures.nowTogether.push(made.togetherCount ?? 0);
+            const created = await now(requestCount, inFlight);
+            figures.now.push(created.perSecond);
+            figures.nowTogether.push(created.togetherCount ?? 0);
             continue;
           }
-          const made = await post(urls[who], requestCount, inFlight);
-          figures[who].push(made.perSecond);
+          const created = await post(urls[who], requestCount, inFlight);
+          figures[who].push(created.perSecond);
           if (who === 'post') {
-            figures.processorMs.push(made.processorMs);
-            figures.together.push(made.togetherCount ?? 0);
-            figures.latenciesMs.push(...made.latenciesMs);
+            figures.processorMs.push(created.processorMs);
+            figures.together.push(created.togetherCount ?? 0);
+            figures.latenciesMs.push(...created.latenciesMs);
           }
-          if (who === 'bare') figures.bareProcessorMs.push(made.processorMs);
+          if (who === 'bare') figures.bareProcessorMs.push(created.processorMs);
         }
       }
       get.push(perSecond(await loading.ask('get', address, ids, count, inFlightMax)));
@@ -223,7 +223,7 @@ async function streams(setup: Setup): Promise<Result[]> {
   try {
     const address = await serving.ask('address');
     progress.step(`${watcherCount} watchers`);
-    const ids = await serving.ask('make', 'long', watcherCount);
+    const ids = await serving.ask('create', 'long', watcherCount);
     await reporting.ask('start', watcherCount);
     await loading.ask('watch', address, ids);
     // Once round, so that what is made at the first of everything is there before the first look at the memory.

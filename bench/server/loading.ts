@@ -125,13 +125,13 @@ async function steady(
       });
     }
   };
-  let made = 0;
+  let created = 0;
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const passed = elapsed() - from;
-      for (; made < Math.min(passed, forMs) * (perSecond / 1_000); made++) due.push(elapsed());
+      for (; created < Math.min(passed, forMs) * (perSecond / 1_000); created++) due.push(elapsed());
       pump();
-      if (passed < forMs || latenciesMs.length < made) return;
+      if (passed < forMs || latenciesMs.length < created) return;
       clearInterval(timer);
       resolve();
     }, 2);

@@ -52,7 +52,7 @@ export interface ServingCalls extends Calls {
   /** `now()` with so many in flight; answers how long it took. */
   now(count: number, inFlight: number): Promise<number>;
   /** Jobs that wait for a worker. */
-  make(type: string, count: number): Promise<string[]>;
+  create(type: string, count: number): Promise<string[]>;
   /** Memory after a collection, in bytes, the calls of the store and the processor time so far, all threads together. */
   state(): Promise<{
     heapBytes: number;
@@ -80,7 +80,7 @@ const calls: ServingCalls = {
     await Promise.all(Array.from({ length: inFlight }, caller));
     return elapsed() - from;
   },
-  async make(type, count) {
+  async create(type, count) {
     const handles = await duly.taskNamed(type).nowMany(Array.from({ length: count }, (_, n) => ({ n })));
     return handles.map(({ id }) => id);
   },

@@ -14,7 +14,7 @@ function createFolder(t: TestContext): string {
 }
 
 /** A report on virtual time: each count takes a minute. */
-function makeReport(context: TestContext, given: Partial<Analytics> = {}) {
+function createReport(context: TestContext, given: Partial<Analytics> = {}) {
   const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });
   const folder = createFolder(context);
   const mails: string[] = [];
@@ -35,7 +35,7 @@ async function theJob(t: TestDuly) {
 }
 
 test('progress moves while it counts, and then there are a file and a mail', async (context) => {
-  const { t, folder, mails } = makeReport(context);
+  const { t, folder, mails } = createReport(context);
   const seen: (number | null)[] = [];
   await t.advanceTo('2027-01-15T20:30:30Z');
   for (const _ of kinds) {
@@ -53,7 +53,7 @@ test('progress moves while it counts, and then there are a file and a mail', asy
 });
 
 test('after a crash in the middle another process begins again: one file, one mail', async (context) => {
-  const { t, folder, mails } = makeReport(context);
+  const { t, folder, mails } = createReport(context);
   await t.advanceTo('2027-01-15T20:32:30Z');
   await t.outage('10m');
   await t.advance('10m');
@@ -66,7 +66,7 @@ test('after a crash in the middle another process begins again: one file, one ma
 
 test('a crash after the mail: the next attempt finishes the rest, and sends none', async (context) => {
   const published: string[] = [];
-  const { t, mails } = makeReport(context, {
+  const { t, mails } = createReport(context, {
     publish: async (day) => {
       await t.clock.sleep(60_000);
       published.push(day);
@@ -82,7 +82,7 @@ test('a crash after the mail: the next attempt finishes the rest, and sends none
 });
 
 test('a night on which nobody was there is made up for, each day with its own file and mail', async (context) => {
-  const { t, folder, mails } = makeReport(context);
+  const { t, folder, mails } = createReport(context);
   await t.advanceTo('2027-01-16T00:00:00Z');
   await t.outage('2 days');
   await t.advance('1h');
@@ -97,7 +97,7 @@ test('a night on which nobody was there is made up for, each day with its own fi
 
 test('a mail server that is away is tried again, and one that has taken the mail is not', async (context) => {
   const tries: string[] = [];
-  const { t } = makeReport(context, {
+  const { t } = createReport(context, {
     mail: async (_day, _file, key) => {
       tries.push(key);
       if (tries.length < 3) throw new Error('The mail server is away.');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createTestDuly } from 'duly/testing';
 import { defineHealthChecks } from './health-checks.ts';
 
-function makeServices() {
+function createServices() {
   const t = createTestDuly();
   const services = {
     down: new Set<string>(),
@@ -29,7 +29,7 @@ function makeServices() {
 }
 
 test('a service that is well is checked every minute, and nobody is told', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   // The same again, as by the next process.
   await checks.watch('web');
@@ -40,7 +40,7 @@ test('a service that is well is checked every minute, and nobody is told', async
 });
 
 test('one alert when it goes down, one when it is back, however long it lasts', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   await checks.watch('mail');
   await t.advance('5m');
@@ -58,7 +58,7 @@ test('one alert when it goes down, one when it is back, however long it lasts', 
 });
 
 test('one failed check is no outage', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   await t.advance('5m');
   services.down.add('web');
@@ -70,7 +70,7 @@ test('one failed check is no outage', async () => {
 });
 
 test('a service that does not answer at all is down too', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   services.hanging.add('web');
   await t.advance('5m');
@@ -79,7 +79,7 @@ test('a service that does not answer at all is down too', async () => {
 });
 
 test('a pager that is away is tried again; an outage of the checks themselves alerts nobody', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   services.down.add('web');
   services.pagerFailures = 3;
@@ -96,7 +96,7 @@ test('a pager that is away is tried again; an outage of the checks themselves al
 });
 
 test('a check that dies after its alert was promised does not make it two', async () => {
-  const { t, services, checks } = makeServices();
+  const { t, services, checks } = createServices();
   await checks.watch('web');
   services.down.add('web');
   const put = t.records.put;

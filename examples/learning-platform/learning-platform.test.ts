@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createTestDuly } from 'duly/testing';
 import { defineSchool } from './learning-platform.ts';
 
-function makeSchool() {
+function createSchool() {
   const t = createTestDuly({ start: '2027-01-15T00:00:00Z' });
   const [reminded, reports]: [string[], string[]] = [[], []];
   let cleanUps = 0;
@@ -16,7 +16,7 @@ function makeSchool() {
 }
 
 test('a reminder comes 24 hours before the class, and moves with it', async () => {
-  const { t, school, reminded } = makeSchool();
+  const { t, school, reminded } = createSchool();
   await school.plan('algebra', new Date('2027-01-18T10:00:00Z'));
   await school.plan('botany', new Date('2027-01-18T11:00:00Z'));
   await school.plan('chess', new Date('2027-01-18T12:00:00Z'));
@@ -29,7 +29,7 @@ test('a reminder comes 24 hours before the class, and moves with it', async () =
 });
 
 test('every night has its report, and an outage has one clean-up', async () => {
-  const { t, reports, cleanUps } = makeSchool();
+  const { t, reports, cleanUps } = createSchool();
   await t.advanceTo('2027-01-17T00:00:00Z');
   assert.deepEqual(reports, ['2027-01-16', '2027-01-17'], 'at 20:30 UTC of the day before');
   const before = cleanUps();

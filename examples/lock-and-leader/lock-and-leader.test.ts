@@ -7,7 +7,7 @@ import { Duly } from 'duly';
 import { exportPrices, followMarket } from './lock-and-leader.ts';
 
 /** Two machines, as far as Duly can tell: two Dulys on one store. */
-function makeTwo(t: TestContext): [Duly, Duly] {
+function createTwo(t: TestContext): [Duly, Duly] {
   const folder = mkdtempSync(join(tmpdir(), 'duly-example-'));
   const store = `sqlite:${join(folder, 'duly.db')}`;
   const two: [Duly, Duly] = [new Duly({ store }), new Duly({ store })];
@@ -18,7 +18,7 @@ function makeTwo(t: TestContext): [Duly, Duly] {
   return two;
 }
 
-function makeFile() {
+function createFile() {
   const file = {
     text: '',
     fence: 0,
@@ -31,8 +31,8 @@ function makeFile() {
 }
 
 test('while one exports, another one is told who has the lock', async (t) => {
-  const [one, two] = makeTwo(t);
-  const file = makeFile();
+  const [one, two] = createTwo(t);
+  const file = createFile();
   const { promise: reading, resolve: finish } = Promise.withResolvers<string>();
   const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
   const first = exportPrices(one, file, () => {
@@ -51,7 +51,7 @@ test('while one exports, another one is told who has the lock', async (t) => {
 });
 
 test('one machine follows the market; when it stops, the other goes on', async (t) => {
-  const [one, two] = makeTwo(t);
+  const [one, two] = createTwo(t);
   const leaders: string[] = [];
   const led = { one: Promise.withResolvers<void>(), two: Promise.withResolvers<void>() };
   const followAs = (name: 'one' | 'two') => async (signal: AbortSignal) => {

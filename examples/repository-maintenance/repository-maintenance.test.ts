@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { createTestDuly } from 'duly/testing';
 import { defineMaintenance, maintainWithGit, type Step, steps } from './repository-maintenance.ts';
 
-function makeMaintenance() {
+function createMaintenance() {
   const t = createTestDuly({ start: '2027-01-15T12:00:00Z' });
   const broken = new Set<string>();
   const done: { path: string; step: Step; at: Date }[] = [];
@@ -19,7 +19,7 @@ function makeMaintenance() {
 }
 
 test('each repository has its own minute of two hours, the same every night', async () => {
-  const { t, done, maintenance } = makeMaintenance();
+  const { t, done, maintenance } = createMaintenance();
   const paths = Array.from({ length: 50 }, (_, i) => `/srv/git/${i}.git`);
   for (const path of paths) await maintenance.add(path);
   const [first, second] = [await t.advance('1 day'), await t.advance('1 day')];
@@ -41,7 +41,7 @@ test('each repository has its own minute of two hours, the same every night', as
 });
 
 test('flagged after three failed nights in a row, and no more once a night goes well', async () => {
-  const { t, broken, maintenance } = makeMaintenance();
+  const { t, broken, maintenance } = createMaintenance();
   await maintenance.add('web');
   await maintenance.add('api');
   const events: string[] = [];
@@ -67,7 +67,7 @@ test('flagged after three failed nights in a row, and no more once a night goes 
 });
 
 test('a night on which nobody was there is not made up for by day', async () => {
-  const { t, done, maintenance } = makeMaintenance();
+  const { t, done, maintenance } = createMaintenance();
   await maintenance.add('web');
   await t.outage('22h');
   await t.advance('2h');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createTestDuly } from 'duly/testing';
 import { defineStories } from './stories.ts';
 
-function makeStudio() {
+function createStudio() {
   const media = new Set(['beach.jpg']);
   const index = new Set(['ada/s1']);
   let failures = 0;
@@ -21,7 +21,7 @@ function makeStudio() {
 
 test('a story is gone for readers after 24 hours to the millisecond, and then cleaned up', async () => {
   const t = createTestDuly();
-  const studio = makeStudio();
+  const studio = createStudio();
   const stories = defineStories(t, studio);
   await stories.post('s1', { user: 'ada', media: 'beach.jpg' });
   await t.advance('23h59m59s');
@@ -36,7 +36,7 @@ test('a story is gone for readers after 24 hours to the millisecond, and then cl
 
 test('nobody was there at the time: the story is gone all the same, and is cleaned up when somebody is back', async () => {
   const t = createTestDuly();
-  const studio = makeStudio();
+  const studio = createStudio();
   const stories = defineStories(t, studio);
   await stories.post('s1', { user: 'ada', media: 'beach.jpg' });
   await t.outage('3 days');
@@ -48,7 +48,7 @@ test('nobody was there at the time: the story is gone all the same, and is clean
 
 test('a clean-up that fails half way is repeated until it is whole', async () => {
   const t = createTestDuly();
-  const studio = makeStudio();
+  const studio = createStudio();
   const stories = defineStories(t, studio);
   await stories.post('s1', { user: 'ada', media: 'beach.jpg' });
   studio.failOnce();
@@ -59,7 +59,7 @@ test('a clean-up that fails half way is repeated until it is whole', async () =>
 
 test('a story that is taken back needs no clean-up', async () => {
   const t = createTestDuly();
-  const studio = makeStudio();
+  const studio = createStudio();
   const stories = defineStories(t, studio);
   await stories.post('s1', { user: 'ada', media: 'beach.jpg' });
   assert.equal(await stories.takeBack('s1'), true);

@@ -7,7 +7,7 @@ const tenantCount = 200;
 const workerCount = 20;
 const buildMs = 30_000;
 
-function makeNight() {
+function createNight() {
   const t = createTestDuly({ start: '2027-01-15T00:00:00Z', concurrency: workerCount });
   const night = {
     brokenTenants: new Set<string>(),
@@ -52,7 +52,7 @@ function makeNight() {
 }
 
 test('each tenant has one report and one webhook, by twenty workers at a time', async () => {
-  const { t, night } = makeNight();
+  const { t, night } = createNight();
   await t.advanceTo('2027-01-15T03:00:00Z');
   assert.deepEqual([night.built.length, new Set(night.built).size], [tenantCount, tenantCount]);
   assert.equal(night.runningMax, workerCount);
@@ -62,7 +62,7 @@ test('each tenant has one report and one webhook, by twenty workers at a time', 
 });
 
 test('the route tells status, progress and where to download, of the latest report only of this tenant', async () => {
-  const { t, latest } = makeNight();
+  const { t, latest } = createNight();
   assert.equal((await latest('t0')).code, 404);
   await t.advanceTo('2027-01-15T01:00:20Z');
   const asked = { code: 200, tenant: 't0', day: '2027-01-15' };
@@ -80,7 +80,7 @@ test('the route tells status, progress and where to download, of the latest repo
 });
 
 test('what fails three times is a dead letter, holds up nobody, and is retried when the cause is mended', async () => {
-  const { t, night, latest } = makeNight();
+  const { t, night, latest } = createNight();
   night.brokenTenants.add('t7').add('t8');
   await t.advanceTo('2027-01-15T03:00:00Z');
   assert.equal(night.built.length, tenantCount - 2);
@@ -102,7 +102,7 @@ test('what fails three times is a dead letter, holds up nobody, and is retried w
 });
 
 test('a tenant whose server is away is called again, under the same key', async () => {
-  const { t, night } = makeNight();
+  const { t, night } = createNight();
   night.awayUntil.set('t3', new Date('2027-01-15T01:05:00Z'));
   await t.advanceTo('2027-01-15T03:00:00Z');
   const [call] = night.calls.filter(({ tenant }) => tenant === 't3');
@@ -113,7 +113,7 @@ test('a tenant whose server is away is called again, under the same key', async 
 });
 
 test('the night that fails half way, or is lost, promises each report once', async () => {
-  const { t, night } = makeNight();
+  const { t, night } = createNight();
   night.pageFailures = 1;
   await t.advanceTo('2027-01-15T03:00:00Z');
   assert.deepEqual([night.built.length, new Set(night.built).size], [tenantCount, tenantCount]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createTestDuly } from 'duly/testing';
 import { defineDigest } from './weekly-digest.ts';
 
-function makeDigests(start = '2027-03-19T00:00:00Z') {
+function createDigests(start = '2027-03-19T00:00:00Z') {
   const t = createTestDuly({ start });
   const sent: { user: string; week: string; at: string }[] = [];
   const digests = defineDigest(
@@ -14,7 +14,7 @@ function makeDigests(start = '2027-03-19T00:00:00Z') {
 }
 
 test('each user gets one digest a week, on Monday morning by the own clock, also when the clock changes', async () => {
-  const { t, sent, digests } = makeDigests();
+  const { t, sent, digests } = createDigests();
   await digests.subscribe('ada', 'Europe/Rome');
   await digests.subscribe('kenji', 'Asia/Tokyo');
   await t.advanceTo('2027-03-30T00:00:00Z');
@@ -31,7 +31,7 @@ test('each user gets one digest a week, on Monday morning by the own clock, also
 });
 
 test('a user who moves is served by the new clock, and one who leaves no more', async () => {
-  const { t, sent, digests } = makeDigests();
+  const { t, sent, digests } = createDigests();
   await digests.subscribe('ada', 'Europe/Rome');
   await digests.subscribe('ada', 'America/New_York');
   await t.advanceTo('2027-03-23T00:00:00Z');
@@ -44,7 +44,7 @@ test('a user who moves is served by the new clock, and one who leaves no more', 
 });
 
 test('a run that is repeated for the same week sends nothing', async () => {
-  const { t, sent, digests } = makeDigests();
+  const { t, sent, digests } = createDigests();
   await digests.subscribe('ada', 'UTC');
   await t.advanceTo('2027-03-23T00:00:00Z');
   await t.schedules.backfill(

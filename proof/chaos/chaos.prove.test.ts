@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runChaos } from './chaos.ts';
-import { makeSqliteGround } from './engines/sqlite/ground.ts';
+import { createSqliteGround } from './engines/sqlite/ground.ts';
 import { reportText } from './report.ts';
 
 // One minute, and every kind of fault; `npm run chaos` goes on for as long as one likes, with any seed.
 test('real processes: killed, stopped, blocked, locked out and without space, they keep every promise', async (t) => {
   if (process.platform !== 'linux') return t.skip('stops processes by what /proc tells of their threads');
-  const report = await runChaos({ minutes: 1, seed: 20_261_115, ground: makeSqliteGround });
+  const report = await runChaos({ minutes: 1, seed: 20_261_115, ground: createSqliteGround });
   const text = reportText(report);
   t.diagnostic(text);
   assert.equal(report.violations.length, 0, text);

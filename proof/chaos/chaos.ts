@@ -26,7 +26,7 @@ import type { Ground, GroundOptions } from './ground.ts';
 import { reportedDuring } from './health-reports-truth.ts';
 import { openHistoryFile, readHistoryFiles } from './history-file.ts';
 import { recoveries } from './moves-again.ts';
-import { makeOwnTables, openOwn } from './own.ts';
+import { createOwnTables, openOwn } from './own.ts';
 import { ownLocks } from './own-notes.ts';
 import { realInvariants } from './real-invariants.ts';
 import { type Stall, stalledMsOf, watchStalls } from './stalls.ts';
@@ -73,7 +73,7 @@ export interface ChaosReport {
   /** How faults are made on this machine. */
   notes: Ground['notes'];
   /** By name: how often it was made and how often it struck. */
-  faults: Map<string, { made: number; struck: number }>;
+  faults: Map<string, { created: number; struck: number }>;
   /** How often each code was met, by `verb: code`. */
   failures: ReadonlyMap<string, number>;
   jobs: Record<string, number>;
@@ -158,7 +158,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { only = /./ } = options;
   const allKinds = [...processFaults(ground), ...ground.faults];
   const kinds = allKinds.filter(({ name }) => only.test(name));
-  const faults: ChaosReport['faults'] = new Map(kinds.map(({ name }) => [name, { made: 0, struck: 0 }]));
+  const faults: ChaosReport['faults'] = new Map(kinds.map(({ name }) => [name, { created: 0, struck: 0 }]));
   let isKept = true;
   async function play(): Promise<ChaosReport> {
     if (kinds.length === 0)
@@ -168,11 +168,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       );
     options.begin?.();
     await fleet.start('node');
-    await makeOwnTables(ground.store());
+    await createOwnTables(ground.store());
     await options.prepare?.(ground.store());
     await Promise.all(Array.from({ length: nodeCount - 1 }, () => fleet.start('node')));
     await fleet.start('client');
-    await makeFaults(world, { kinds, untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
+    await createFaults(world, { kinds, untilElapsed: sinceElapsed + options.minutes * 60_000, faults, say });
     // Whoever is asked to end must be there to hear it.
     while (reviving.size > 0) await Promise.all(reviving);
     isOver = true;
@@ -275,7 +275,7 @@ const strikeMsMax = 120_000;
 const tryCountMax = 4;
 
 /** First every kind once, in an order that the seed gives, and those that did not strike again; then whatever chance brings, until the time is over. */
-async function makeFaults(
+async function createFaults(
   world: World,
   options: {
     kinds: FaultKind[];
@@ -296,9 +296,9 @@ async function makeFaults(
   };
 
   async function strike(kind: FaultKind): Promise<void> {
-    const count = faults.get(kind.name) ?? { made: 0, struck: 0 };
+    const count = faults.get(kind.name) ?? { created: 0, struck: 0 };
     faults.set(kind.name, count);
-    count.made++;
+    count.created++;
     let waited = 'nothing that it told';
     const strike = kind.strike({
       ...world,
@@ -318,8 +318,8 @@ async function makeFaults(
   // Where processes cannot live at all there is nothing more to learn.
   const isHopeless = () => world.fleet.failed.length > gaveUpCountMax;
   const mustTryAgain = ({ name }: FaultKind): boolean => {
-    const { made, struck } = faults.get(name) ?? { made: 0, struck: 0 };
-    return struck === 0 && made < tryCountMax;
+    const { created, struck } = faults.get(name) ?? { created: 0, struck: 0 };
+    return struck === 0 && created < tryCountMax;
   };
   for (;;) {
     if (deck.length === 0 && kinds.some(mustTryAgain)) {

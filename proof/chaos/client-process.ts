@@ -70,14 +70,14 @@ const upTo = (count: number) => Math.floor(random.next() * count);
 async function call(
   what: string,
   subject: string | null,
-  make: () => Promise<JobHandle | null>,
+  create: () => Promise<JobHandle | null>,
   wants?: Asked['wants'],
 ): Promise<JobHandle | null> {
   const number = ++lastCall;
   const wanted = wants === undefined ? {} : { wants };
   history.write({ kind: 'asked', at: time.now(), node, call: number, what, subject, ...wanted });
   try {
-    const job = await make();
+    const job = await create();
     if (job !== null && !job.deduped) known.push(job);
     if (known.length > knownCountMax) known.shift();
     history.write({
@@ -117,12 +117,12 @@ function promise(
   const given = { ...input, call: number };
   const options = { metadata: { call: number }, ...more };
   const what = at !== undefined ? 'at' : inMs !== undefined ? 'in' : 'now';
-  const make = (): Promise<JobHandle> => {
+  const create = (): Promise<JobHandle> => {
     if (at !== undefined) return task.at(at, given, options);
     return inMs !== undefined ? task.in(inMs, given, options) : task.now(given, options);
   };
   const wants = { input: JSON.stringify(given), inMs: inMs ?? null, dueAt: at ?? null };
-  return call(what, null, make, wants);
+  return call(what, null, create, wants);
 }
 
 /** One promise, or one change of a promise, as chance has it. The number of the call is kept with the job. */
@@ -216,7 +216,7 @@ async function fillTransaction(own: OwnConnection): Promise<void> {
     const jobs = await tasks.quick.nowMany(inputs, { tx: own.tx });
     const keyed = await tasks.quick.now({ forMs: 0 }, { tx: own.tx, dedupe: { key: `key-${upTo(5)}` } });
     note(
-      'made',
+      'created',
       [...jobs, keyed].filter(({ deduped }) => !deduped).map(({ id }) => id),
     );
     // Others wait meanwhile.

@@ -62,7 +62,7 @@ function listenTo(own: OwnConnection, listener: OwnListener): OwnConnection {
 }
 
 /** Makes the program's own tables, once the store is there. */
-export async function makeOwnTables(store: string): Promise<void> {
+export async function createOwnTables(store: string): Promise<void> {
   const address = parseStoreAddress(store);
   if (address.kind === 'postgres') {
     const client = await connect(store);

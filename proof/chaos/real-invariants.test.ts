@@ -209,17 +209,22 @@ test('a retry is early before the instant that its outcome promised, unless that
 test('a first attempt is early before its promise, unless that was noted only after it: then it tells when the job is due by now', () => {
   const lease = { id: 'job_1', type: 'quick', node: 'node_a', dueAt: at(0), attempt: 1, fence: 1 };
   const claimed = { ...lease, kind: 'claimed', at: at(10), untilAt: at(99) } as HistoryEvent;
-  const made = (ms: number) =>
-    ({ kind: 'made', at: at(ms), node: 'client', jobs: [{ id: 'job_1', dueAt: at(500) }] }) as HistoryEvent;
-  assert.equal(breaks(neverEarly, [made(5), claimed], {}).length, 1);
-  assert.deepEqual(breaks(neverEarly, [claimed, made(800)], {}), []);
+  const created = (ms: number) =>
+    ({
+      kind: 'created',
+      at: at(ms),
+      node: 'client',
+      jobs: [{ id: 'job_1', dueAt: at(500) }],
+    }) as HistoryEvent;
+  assert.equal(breaks(neverEarly, [created(5), claimed], {}).length, 1);
+  assert.deepEqual(breaks(neverEarly, [claimed, created(800)], {}), []);
 });
 
 test('a clean-up is early before its promise, unless a call about its value had no answer before and may have moved it', () => {
   const lease = { id: 'job_1', type: 'expiring:chaos', node: 'node_a', dueAt: at(0), attempt: 1, fence: 1 };
   const claimed = { ...lease, kind: 'claimed', at: at(100), untilAt: at(999) } as HistoryEvent;
-  const made = {
-    ...{ kind: 'made', at: at(5), node: 'client', jobs: [{ id: 'job_1', dueAt: at(500) }] },
+  const created = {
+    ...{ kind: 'created', at: at(5), node: 'client', jobs: [{ id: 'job_1', dueAt: at(500) }] },
   } as HistoryEvent;
   const valued = {
     ...{ kind: 'valued', at: at(5), node: 'client', name: 'chaos', key: 'a', op: 'put', result: 'changed' },
@@ -238,7 +243,7 @@ test('a clean-up is early before its promise, unless a call about its value had 
       subject: 'chaos/a',
     }) as HistoryEvent;
   const early = (...calls: HistoryEvent[]) =>
-    breaks(neverEarly, [made, valued, claimed, ...calls], {}).length;
+    breaks(neverEarly, [created, valued, claimed, ...calls], {}).length;
   assert.equal(early(asked(10, 'chaos/a'), answered('acknowledged')), 1);
   assert.equal(early(asked(10, 'chaos/b')), 1);
   assert.equal(early(asked(200, 'chaos/a')), 1);
@@ -300,7 +305,7 @@ test('two leases of a serial key at once are found; when an outcome that was sen
     serial: 'key',
     slot: null,
   }));
-  const made = { kind: 'made', at: at(0), node: 'client', jobs } as unknown as HistoryEvent;
+  const created = { kind: 'created', at: at(0), node: 'client', jobs } as unknown as HistoryEvent;
   const claimed = (id: string, ms: number, fence: number) =>
     ({
       kind: 'claimed',
@@ -323,7 +328,7 @@ test('two leases of a serial key at once are found; when an outcome that was sen
     result: 'done',
     repeat: true,
   } as HistoryEvent;
-  const events = [made, claimed('job_1', 10, 1), claimed('job_2', 200, 2), again];
+  const events = [created, claimed('job_1', 10, 1), claimed('job_2', 200, 2), again];
   const ended = (ms: number) => ({ jobs: [job({ attempts: [attempt({ fence: 1, endedAt: at(ms) })] })] });
   assert.equal(breaks(limitsHold, events, ended(300)).length, 1);
   assert.deepEqual(breaks(limitsHold, events, ended(100)), []);

@@ -12,7 +12,7 @@ const report = (given: Partial<ChaosReport> = {}): ChaosReport => ({
   engine: 'sqlite',
   only: null,
   notes: [],
-  faults: new Map([['kill -9 after claim', { made: 4, struck: 3 }]]),
+  faults: new Map([['kill -9 after claim', { created: 4, struck: 3 }]]),
   failures: new Map(),
   jobs: {},
   calls: { acknowledged: 0, refused: 0, unknown: 0, unanswered: 0 },

@@ -42,9 +42,9 @@ export function reportText(report: ChaosReport): string {
     ['seed', `${report.seed}`],
     ['nodes', `${report.nodeCount}, and a client`],
     ['took', `${(report.tookMs / 1000).toFixed(1)} s`],
-    ...[...faults].map(([name, { made, struck }]): [string, string] => [
+    ...[...faults].map(([name, { created, struck }]): [string, string] => [
       `fault: ${name}`,
-      struck === made ? `${struck}` : `struck ${struck} of ${made} times`,
+      struck === created ? `${struck}` : `struck ${struck} of ${created} times`,
     ]),
     ...report.notes.map(([name, value]): [string, string] => [name, value]),
     ['calls', pairs(calls)],

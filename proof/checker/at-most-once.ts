@@ -6,11 +6,11 @@ export const atMostOnce: Invariant = {
   name: 'at-most-once',
   promise:
     'A task with `delivery: "at-most-once"` never starts again after a lost lease, nor after its worker had to stop.',
-  check({ events }, { made, leases, settled, touched }, exercise) {
+  check({ events }, { created, leases, settled, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const starts = new Map<string, { fence: number; at: number; node: string }[]>();
     for (const event of events) {
-      if (event.kind !== 'began' || made.get(event.id)?.delivery !== 'at-most-once') continue;
+      if (event.kind !== 'began' || created.get(event.id)?.delivery !== 'at-most-once') continue;
       starts.set(event.id, [...(starts.get(event.id) ?? []), event]);
     }
     for (const [id, all] of starts) {

@@ -13,7 +13,7 @@ export const attemptsCounted: Invariant = {
   parts: ['attempts used up', 'third loss', 'next attempt', 'first start', 'progress'],
   check({ events, final, isComplete }, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
-    const { accepted, made, leases } = facts;
+    const { accepted, created, leases } = facts;
     const began = new Set(
       events.flatMap((event) => (event.kind === 'began' ? [`${event.id}/${event.fence}`] : [])),
     );
@@ -36,7 +36,7 @@ export const attemptsCounted: Invariant = {
       // What was stopped in the middle and must not start twice ends at once.
       if (isGivenUp && spent < maxAttempts && policy.delivery === 'at-least-once')
         fail(`was given up (${reason}) after ${spent} of ${maxAttempts} attempts.`);
-      if (!isComplete || !made.has(id)) continue;
+      if (!isComplete || !created.has(id)) continue;
       const outcomes = accepted.get(id) ?? [];
       const counted = outcomes.filter(({ spends }) => spends).length;
       if (counted !== spent) fail(`is told to have spent ${spent} attempts; outcomes spent ${counted}.`);

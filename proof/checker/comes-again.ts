@@ -1,4 +1,4 @@
-import type { Ended, MadeJob, Settled } from '../history.ts';
+import type { CreatedJob, Ended, Settled } from '../history.ts';
 import { show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -8,12 +8,12 @@ export const comesAgain: Invariant = {
   promise:
     'A failed attempt is followed after the backoff of its job, one that snoozed or asked for it after what it asked for, a lost one at once.',
   parts: ['threw', 'timeout', 'retry-asked', 'snoozed', 'lost'],
-  check({ events, isComplete }, { made, accepted }, exercise) {
+  check({ events, isComplete }, { created, accepted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const ended = new Map<string, Ended>();
     for (const event of events) if (event.kind === 'ended') ended.set(`${event.id}/${event.fence}`, event);
     for (const [id, outcomes] of accepted) {
-      const job = made.get(id);
+      const job = created.get(id);
       let failures = 0;
       for (const outcome of outcomes) {
         if (outcome.spends) failures++;
@@ -38,7 +38,11 @@ export const comesAgain: Invariant = {
 /** How long after an outcome its job may be due again; null: nobody can tell. `failures` null: how often it failed is not known. */
 function spanOf(
   { reason }: Settled,
-  { job, failures, asked }: { job: MadeJob | undefined; failures: number | null; asked: number | undefined },
+  {
+    job,
+    failures,
+    asked,
+  }: { job: CreatedJob | undefined; failures: number | null; asked: number | undefined },
 ): { min: number; max: number } | null {
   if (reason === 'snoozed' || reason === 'retry-asked')
     return asked === undefined ? null : { min: asked, max: asked };

@@ -10,13 +10,13 @@ export const deadlinesHold: Invariant = {
   promise:
     'No job starts for the first time after its start deadline; then it is EXPIRED, and only then, and only if it never started.',
   parts: ['started', 'moved', 'expired'],
-  check({ final, isComplete, isSettled, unorderedMs = 0 }, { made, leases, touched }, exercise) {
+  check({ final, isComplete, isSettled, unorderedMs = 0 }, { created, leases, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const job of final.jobs) {
       const { id, status, expireAt, finishedAt, startedAt } = job;
       const fail = (message: string): void =>
         void problems.push({ subjects: [id], message: `Job ${id} ${message}.` });
-      const asked = made.get(id);
+      const asked = created.get(id);
       const first = leases.get(id)?.[0];
       // Moved, replaced or brought back it has another deadline.
       if (asked !== undefined && asked.startDeadlineMs !== null && !touched.has(id)) {

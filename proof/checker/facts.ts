@@ -1,5 +1,5 @@
 import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
-import type { Evidence, Fault, HistoryEvent, MadeJob, NodeChanged, Settled } from '../history.ts';
+import type { CreatedJob, Evidence, Fault, HistoryEvent, NodeChanged, Settled } from '../history.ts';
 
 /** One lease from the claim (or reap) that gave it to its end. */
 export interface Lease {
@@ -27,7 +27,7 @@ export interface Lease {
 /** What the invariants look up again and again, read off the events once. */
 export interface Facts {
   /** Every job the store accepted. */
-  made: Map<string, MadeJob & { madeAt: number; madeIndex: number }>;
+  created: Map<string, CreatedJob & { createdAt: number; createdIndex: number }>;
   /** Leases of each job, by fence. */
   leases: Map<string, Lease[]>;
   /** Accepted and refused settlements of each job, in order. */
@@ -53,7 +53,7 @@ export const endingVerbs: readonly string[] = ['terminate', 'delete', 'discard',
 
 /** Reads the facts off a history. */
 export function factsOf({ events, final, isComplete }: Evidence): Facts {
-  const made: Facts['made'] = new Map();
+  const created: Facts['created'] = new Map();
   const leases: Facts['leases'] = new Map();
   const settled: Facts['settled'] = new Map();
   const accepted: Facts['accepted'] = new Map();
@@ -67,8 +67,9 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const repeated: { lease: Lease | undefined; at: number }[] = [];
   const cleanups = new Map<string, string>();
 
-  const addMade = (jobs: MadeJob[], madeAt: number, madeIndex: number): void => {
-    for (const job of jobs) if (!made.has(job.id)) made.set(job.id, { ...job, madeAt, madeIndex });
+  const addCreated = (jobs: CreatedJob[], createdAt: number, createdIndex: number): void => {
+    for (const job of jobs)
+      if (!created.has(job.id)) created.set(job.id, { ...job, createdAt, createdIndex });
   };
   const addLease = (lease: Lease): void => {
     const key = `${lease.id}/${lease.fence}`;
@@ -83,14 +84,14 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   for (const [index, event] of events.entries()) {
     indexOf.set(event, index);
     switch (event.kind) {
-      case 'made':
-        addMade(event.jobs, event.at, index);
+      case 'created':
+        addCreated(event.jobs, event.at, index);
         break;
       case 'fired':
-        if (event.result === 'fired') addMade(event.jobs, event.at, index);
+        if (event.result === 'fired') addCreated(event.jobs, event.at, index);
         break;
       case 'applied':
-        if (event.result === 'applied') addMade(event.jobs, event.at, index);
+        if (event.result === 'applied') addCreated(event.jobs, event.at, index);
         break;
       case 'claimed':
       case 'reaped':
@@ -183,7 +184,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { made, leases, settled, accepted, deleted, touched, echoes, firstFolds, faults, nodes, indexOf };
+  return { created, leases, settled, accepted, deleted, touched, echoes, firstFolds, faults, nodes, indexOf };
 }
 
 /** Whether an act did something. Where notes are missing, `unchanged` and `missing` may answer the repeat of an act that did. */

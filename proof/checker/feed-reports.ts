@@ -8,7 +8,7 @@ export const feedReports: Invariant = {
   promise:
     'The feed tells, in order and without a gap, that a job was made, each time that it was given out, how far it is, and what it became.',
   parts: ['finished', 'deleted', 'progress'],
-  check({ final, isComplete }, { made, leases, deleted }, exercise) {
+  check({ final, isComplete }, { created, leases, deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     if (final.feed === undefined || !isComplete) return problems;
     const byJob = new Map<string, Change[]>();
@@ -23,13 +23,13 @@ export const feedReports: Invariant = {
       byJob.set(change.id, [...(byJob.get(change.id) ?? []), change]);
     }
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
-    for (const id of made.keys()) {
+    for (const id of created.keys()) {
       const fail = (message: string): void =>
         void problems.push({ subjects: [id], message: `Job ${id}: ${message}.` });
       const changes = byJob.get(id) ?? [];
-      const madeCount = changes.filter(({ event }) => event === 'made').length;
-      if (changes[0]?.event !== 'made' || madeCount !== 1)
-        fail(`the feed tells ${madeCount} times that it was made`);
+      const createdCount = changes.filter(({ event }) => event === 'made').length;
+      if (changes[0]?.event !== 'made' || createdCount !== 1)
+        fail(`the feed tells ${createdCount} times that it was made`);
       const claims = changes.filter(({ event }) => event === 'claimed').length;
       const given = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed').length;
       if (claims !== given)

@@ -28,7 +28,7 @@ export const gatesHold: Invariant = {
         message: `Job ${id} was given to ${early.node} at ${show(early.at)}, though ${before}, ${why}, was over at ${show(overAt)}.`,
       });
     };
-    for (const { id, gates } of facts.made.values()) {
+    for (const { id, gates } of facts.created.values()) {
       // A job that is brought back is due at once, whatever it waited for before.
       if (isBroughtBack(facts, id)) continue;
       for (const ref of gates) judge('gate', id, ref, 'which it waits for');

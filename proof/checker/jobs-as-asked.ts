@@ -1,12 +1,12 @@
-import type { Applied, Asked, FinalState, Fired, HistoryEvent, MadeJob } from '../history.ts';
+import type { Applied, Asked, CreatedJob, FinalState, Fired, HistoryEvent } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
 /** What of a schedule's spec its jobs take over. */
 interface Spec {
   policies: { startDeadlineMs: number | null; jitterMs: number; overlap: string };
-  job: Pick<MadeJob, 'type' | 'version' | 'queue' | 'tenant' | 'priority' | 'input' | 'serial'> & {
-    policy: Pick<MadeJob, 'maxAttempts' | 'timeoutMs' | 'retry' | 'delivery'>;
+  job: Pick<CreatedJob, 'type' | 'version' | 'queue' | 'tenant' | 'priority' | 'input' | 'serial'> & {
+    policy: Pick<CreatedJob, 'maxAttempts' | 'timeoutMs' | 'retry' | 'delivery'>;
   };
 }
 
@@ -50,7 +50,7 @@ export const jobsAsAsked: Invariant = {
         const call = asked.get(event.call);
         const { subject: id, dueAt, at } = event;
         if (call !== undefined) answers.push({ asked: call, id, dueAt, at });
-      } else if (event.kind === 'made') {
+      } else if (event.kind === 'created') {
         for (const { id, input, priority, rankOffsetMs } of event.jobs) {
           // Sent again after an unknown outcome it is made no second time.
           if (!given.has(id)) inputs.set(id, input);
@@ -71,8 +71,8 @@ export const jobsAsAsked: Invariant = {
         });
       } else if (event.kind === 'changed' && event.folded !== undefined) {
         const { input, replaces, maxWaitMs = Number.POSITIVE_INFINITY, dueAt } = event.folded;
-        const madeAt = facts.made.get(event.id)?.madeAt ?? Number.POSITIVE_INFINITY;
-        const wantedAt = Math.min(event.folded.wantedAt, madeAt + maxWaitMs);
+        const createdAt = facts.created.get(event.id)?.createdAt ?? Number.POSITIVE_INFINITY;
+        const wantedAt = Math.min(event.folded.wantedAt, createdAt + maxWaitMs);
         const isEcho = facts.echoes.has(event);
         const { call } = event.folded;
         // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
@@ -133,9 +133,9 @@ export const jobsAsAsked: Invariant = {
     const isAltered = (id: string): boolean =>
       (facts.touched.get(id) ?? []).some(({ verb, folded }) => verb === 'retry' || folded?.replaces === true);
     for (const record of final.jobs) {
-      const made = facts.made.get(record.id);
+      const created = facts.created.get(record.id);
       // A call that replaces it gives it other options, and whoever brings it back more attempts.
-      const difference = made && !isAltered(record.id) ? keptDifference(record, made) : null;
+      const difference = created && !isAltered(record.id) ? keptDifference(record, created) : null;
       if (difference !== null)
         problems.push({ subjects: [record.id], message: `Job ${record.id} ${difference}.` });
     }
@@ -174,18 +174,18 @@ function isWritten(event: { kind: string }): event is Fired | Applied {
 }
 
 /** How the job of a schedule differs from what its schedule says; null: it does not. */
-function slotDifference(made: MadeJob, { job, policies }: Spec, jitterMs: number): string | null {
-  const { slot, origin, dueAt, startDeadlineMs } = made;
+function slotDifference(created: CreatedJob, { job, policies }: Spec, jitterMs: number): string | null {
+  const { slot, origin, dueAt, startDeadlineMs } = created;
   const { policy, serial: _serial, ...fields } = job;
   const { maxAttempts, timeoutMs, retry, delivery } = policy;
   for (const [name, said] of Object.entries({ ...fields, maxAttempts, timeoutMs, retry, delivery })) {
     // What is kept of a schedule may be more than jobs are made of.
-    const given = made[name as keyof MadeJob];
+    const given = created[name as keyof CreatedJob];
     if (given === undefined || JSON.stringify(given) === JSON.stringify(said)) continue;
     return `has the ${name} ${JSON.stringify(given)}; the schedule's is ${JSON.stringify(said)}`;
   }
   const { isCatchUp = false } = JSON.parse(slot?.details ?? '{}') as { isCatchUp?: boolean };
-  const behindMs = made.rankOffsetMs + job.priority * priorityStepMs;
+  const behindMs = created.rankOffsetMs + job.priority * priorityStepMs;
   if (isCatchUp ? behindMs < catchUpRankMs : behindMs !== 0)
     return `ranks ${behindMs} ms behind its due instant, and is ${isCatchUp ? '' : 'not '}made after its time`;
   // What is not a slot's is due when somebody wanted it; when that is the model tells.
@@ -201,9 +201,9 @@ function slotDifference(made: MadeJob, { job, policies }: Spec, jitterMs: number
  * runs of `bufferAll` stand in one line, and each place of a backfill has one.
  */
 function lineDifference(
-  { serial, origin, slot, gates, id }: MadeJob,
+  { serial, origin, slot, gates, id }: CreatedJob,
   { job, policies }: Spec,
-  together: readonly MadeJob[],
+  together: readonly CreatedJob[],
 ): string | null {
   const said = JSON.stringify(serial);
   if (job.serial !== null || (origin !== 'backfill' && (policies.overlap !== 'bufferAll' || slot?.allow))) {
@@ -227,7 +227,7 @@ function lineDifference(
 }
 
 /** How a job that is kept differs from the one that was made; null: it does not. */
-function keptDifference(kept: FinalState['jobs'][number], made: MadeJob): string | null {
+function keptDifference(kept: FinalState['jobs'][number], created: CreatedJob): string | null {
   const { type, version, queue, tenant, priority, serial, origin, maxAttempts, policy, slot } = kept;
   const { timeoutMs, retry, delivery } = policy;
   const fields = {
@@ -235,9 +235,9 @@ function keptDifference(kept: FinalState['jobs'][number], made: MadeJob): string
     ...{ dedupe: kept.dedupeKey, slotAt: slot?.slotAt, fireId: slot?.fireId, allow: slot?.allow === true },
   };
   const before: Record<string, unknown> = {
-    ...made,
-    ...{ dedupe: made.dedupe?.key ?? null, slotAt: made.slot?.slotAt, fireId: made.slot?.fireId },
-    allow: made.slot?.allow === true,
+    ...created,
+    ...{ dedupe: created.dedupe?.key ?? null, slotAt: created.slot?.slotAt, fireId: created.slot?.fireId },
+    allow: created.slot?.allow === true,
   };
   for (const [name, value] of Object.entries(fields)) {
     const [is, was] = [JSON.stringify(value), JSON.stringify(before[name])];
@@ -249,20 +249,20 @@ function keptDifference(kept: FinalState['jobs'][number], made: MadeJob): string
 /** What is wrong with a job that was acknowledged. */
 function answerProblems(
   answer: { asked: Asked; id: string; dueAt: number | undefined; at: number },
-  { made }: Facts,
+  { created }: Facts,
   given: ReadonlySet<string> | undefined,
   slackMs: number,
 ): Problems {
   const { asked, id, dueAt, at } = answer;
   const { input, inMs, dueAt: wantedAt, options = {} } = asked.wants as NonNullable<Asked['wants']>;
   const problems: Problems = [];
-  const job = made.get(id);
+  const job = created.get(id);
   for (const [name, value] of Object.entries(options)) {
     // What was folded into another job may have changed less of it.
-    if (job === undefined || job.input !== input || job[name as keyof MadeJob] === value) continue;
+    if (job === undefined || job.input !== input || job[name as keyof CreatedJob] === value) continue;
     problems.push({
       subjects: [id],
-      message: `Job $idwas asked for with the $name$JSON.stringify(value)and made with ${JSON.stringify(job[name as keyof MadeJob])}.`,
+      message: `Job $idwas asked for with the $name$JSON.stringify(value)and made with ${JSON.stringify(job[name as keyof CreatedJob])}.`,
     });
   }
   if (given !== undefined && !given.has(input)) {
@@ -275,11 +275,11 @@ function answerProblems(
   const fromAt = wantedAt ?? asked.at + (inMs ?? 0) - slackMs;
   const toAt = wantedAt ?? at + (inMs ?? 0) + slackMs;
   // Of a call that was sent again the answer tells when the job is due by now.
-  const madeAt = job?.dueAt;
-  if (madeAt !== undefined && (madeAt < fromAt || madeAt > toAt)) {
+  const createdAt = job?.dueAt;
+  if (createdAt !== undefined && (createdAt < fromAt || createdAt > toAt)) {
     problems.push({
       subjects: [id],
-      message: `Job ${id} was asked for ${show(fromAt)} to ${show(toAt)} and made for ${show(madeAt)}.`,
+      message: `Job ${id} was asked for ${show(fromAt)} to ${show(toAt)} and made for ${show(createdAt)}.`,
     });
   }
   return problems;

@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 export const ledgerAgrees: Invariant = {
   name: 'ledger-agrees',
   promise: 'A slot is recorded as fired if and only if exactly one job was made for it.',
-  check({ final }, { deleted, made }, exercise) {
+  check({ final }, { deleted, created }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
     const slotOf = (scheduleId: string, generation: number, slotAt: number): string =>
@@ -40,7 +40,7 @@ export const ledgerAgrees: Invariant = {
       }
     }
     const counted = new Map<string, string>();
-    for (const { id, slot, origin } of [...final.jobs, ...made.values()]) {
+    for (const { id, slot, origin } of [...final.jobs, ...created.values()]) {
       if (slot === null || origin !== 'schedule' || slot.slotAt === null) continue;
       const key = slotOf(slot.scheduleId, slot.generation, slot.slotAt);
       const other = counted.get(key);

@@ -32,14 +32,14 @@ function terminatedBy(events: readonly HistoryEvent[]): Map<string, number[]> {
 }
 
 function checkSerial(
-  { leases, made, touched }: Facts,
+  { leases, created, touched }: Facts,
   terminated: ReadonlyMap<string, number[]>,
   exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const bySerial = new Map<string, Lease[]>();
   for (const [id, all] of leases) {
-    const job = made.get(id);
+    const job = created.get(id);
     if (job === undefined || job.serial === null) continue;
     const serial = JSON.stringify([job.tenant, job.serial]);
     bySerial.set(serial, [...(bySerial.get(serial) ?? []), ...all]);
@@ -82,7 +82,7 @@ function checkSerial(
 interface InLine {
   id: string;
   dueAt: number;
-  madeAt: number;
+  createdAt: number;
   firstAt: number;
   /** Index of the event that gave it to a worker first, in a complete history. */
   firstIndex: number;
@@ -92,7 +92,7 @@ interface InLine {
 
 /** Of two jobs that stood in line for a serial key when its holder ended, the one that was due first comes first. */
 function checkLine(
-  { leases, made, touched, accepted, indexOf }: Facts,
+  { leases, created, touched, accepted, indexOf }: Facts,
   /** Tells of first starts that nobody noted; null: all were. */
   final: FinalState | null,
   exercise: Exercise,
@@ -103,8 +103,8 @@ function checkLine(
   const ends = new Map<string, { at: number; index: number }[]>();
   /** Those that put themselves off, and so left their place, as they were taken again. */
   const comebacks = new Map<string, { id: string; dueAt: number; at: number }[]>();
-  for (const job of made.values()) {
-    const { id, serial, tenant, dueAt, madeAt } = job;
+  for (const job of created.values()) {
+    const { id, serial, tenant, dueAt, createdAt } = job;
     if (serial === null) continue;
     const where = JSON.stringify([tenant, serial]);
     for (const outcome of accepted.get(id) ?? []) {
@@ -128,15 +128,15 @@ function checkLine(
     const moves = acts.flatMap(({ at, result, moved }) =>
       result === 'changed' && moved?.dueAt != null ? [{ at, dueAt: moved.dueAt }] : [],
     );
-    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, madeAt, firstAt, firstIndex, moves }]);
+    lines.set(where, [...(lines.get(where) ?? []), { id, dueAt, createdAt, firstAt, firstIndex, moves }]);
   }
   for (const [where, line] of lines) {
     for (const back of starts === null ? (comebacks.get(where) ?? []) : []) {
       const passed = line.find(
-        ({ id, dueAt, madeAt, firstAt, moves }) =>
+        ({ id, dueAt, createdAt, firstAt, moves }) =>
           id !== back.id &&
           moves.length === 0 &&
-          Math.max(dueAt, madeAt) < back.dueAt &&
+          Math.max(dueAt, createdAt) < back.dueAt &&
           firstAt > back.at &&
           Number.isFinite(firstAt),
       );
@@ -153,7 +153,7 @@ function checkLine(
         // Who was moved after that is in another place by now.
         .filter(({ moves, firstAt }) => moves.every(({ at }) => at < freeAt || at > firstAt))
         .map((one) => ({ ...one, dueAt: one.moves.findLast(({ at }) => at < freeAt)?.dueAt ?? one.dueAt }))
-        .filter(({ dueAt, madeAt }) => madeAt < freeAt && dueAt < freeAt);
+        .filter(({ dueAt, createdAt }) => createdAt < freeAt && dueAt < freeAt);
       if (waiting.length > 1) exercise('line');
       for (const one of waiting) {
         const passed = waiting.find(

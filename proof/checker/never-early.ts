@@ -8,7 +8,7 @@ export const neverEarly: Invariant = {
   promise:
     'Nothing starts before its time: no attempt before its due instant, no slot decided before it has come.',
   parts: ['first attempt', 'later attempt', 'slot'],
-  check({ events, isComplete }, { leases, made, accepted, touched }, exercise) {
+  check({ events, isComplete }, { leases, created, accepted, touched }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const unknownMoves = isComplete ? new Map<string, number>() : unknownMovesOf(events);
     for (const [id, all] of leases) {
@@ -29,13 +29,13 @@ export const neverEarly: Invariant = {
         const before = (accepted.get(id) ?? []).filter(({ fence }) => fence < lease.fence).at(-1);
         // Sent again after a lost answer: the first has taken effect at an instant that nobody noted, and its delay counts from there.
         if (before?.repeat && !isComplete) continue;
-        const promise = made.get(id);
+        const promise = created.get(id);
         // Noted only after it was given: the answer to its making was lost, and who asked again was told when it is due by now.
-        const isLate = !isComplete && promise !== undefined && promise.madeAt > lease.at;
+        const isLate = !isComplete && promise !== undefined && promise.createdAt > lease.at;
         const dueAt = before === undefined ? (isLate ? null : promise?.dueAt) : before.dueAt;
         if (dueAt === undefined || dueAt === null) continue;
         // A job that was due when it was created or settled cannot start early.
-        if (dueAt > (before?.at ?? promise?.madeAt ?? dueAt))
+        if (dueAt > (before?.at ?? promise?.createdAt ?? dueAt))
           exercise(before === undefined ? 'first attempt' : 'later attempt');
         early(dueAt, 'the instant it was promised for');
       }

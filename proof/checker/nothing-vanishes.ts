@@ -10,13 +10,13 @@ export const nothingVanishes: Invariant = {
   promise:
     'Created = live + finished + audited deletions, nothing is there that nobody made, and a deleted job stays deleted.',
   parts: ['present', 'deleted', 'deleted and asked for again'],
-  check({ events, final, isComplete }, { made, deleted, touched, indexOf }, exercise) {
+  check({ events, final, isComplete }, { created, deleted, touched, indexOf }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const present = new Set<string>();
     for (const { id } of final.jobs) {
       if (present.has(id)) problems.push({ subjects: [id], message: `Job ${id} is in the store twice.` });
       present.add(id);
-      if (isComplete && !made.has(id)) {
+      if (isComplete && !created.has(id)) {
         problems.push({ subjects: [id], message: `Job ${id} is in the store, and nobody made it.` });
       }
     }
@@ -25,7 +25,7 @@ export const nothingVanishes: Invariant = {
       if (deletion === undefined || final.at - deletion.at >= heldMs) continue;
       const isAskedAgain = events.some(
         (event, index) =>
-          event.kind === 'made' &&
+          event.kind === 'created' &&
           index > (indexOf.get(deletion) ?? Number.NaN) &&
           event.jobs.some((job) => job.id === id),
       );
@@ -36,12 +36,12 @@ export const nothingVanishes: Invariant = {
         message: `Job ${id} was deleted at ${show(deletion.at)}, and is in the store.`,
       });
     }
-    for (const [id, { madeAt }] of made) {
+    for (const [id, { createdAt }] of created) {
       exercise(deleted.has(id) && !present.has(id) ? 'deleted' : 'present');
       if (present.has(id) || deleted.has(id)) continue;
       problems.push({
         subjects: [id],
-        message: `Job ${id} was made at ${show(madeAt)}; it is neither live nor finished, and no audit row says that it was deleted.`,
+        message: `Job ${id} was made at ${show(createdAt)}; it is neither live nor finished, and no audit row says that it was deleted.`,
       });
     }
     return problems;

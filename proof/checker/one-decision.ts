@@ -10,7 +10,7 @@ export const oneDecision: Invariant = {
     'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is made again is a new generation.',
   parts: ['slot', 'next slot', 'created again'],
   check({ events, final, isComplete }, _facts, exercise) {
-    const problems = madeAgain(events, exercise);
+    const problems = createdAgain(events, exercise);
     const generationOf = generations(events);
     for (const [scheduleId, rows] of Object.entries(final.ledger)) {
       for (const [i, row] of rows.entries()) {
@@ -75,7 +75,7 @@ export const oneDecision: Invariant = {
 type DecidedSlot = SlotRow & { generation: number | null };
 
 /** Schedules that were made again and are told apart from what they were before by nothing. */
-function madeAgain(events: readonly HistoryEvent[], exercise: Exercise): ReturnType<Invariant['check']> {
+function createdAgain(events: readonly HistoryEvent[], exercise: Exercise): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const last = new Map<string, { generation: number; isGone: boolean }>();
   for (const event of events) {

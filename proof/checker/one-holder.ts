@@ -1,5 +1,5 @@
 import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
-import type { Evidence, MadeJob } from '../history.ts';
+import type { CreatedJob, Evidence } from '../history.ts';
 import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
@@ -12,8 +12,8 @@ interface Life {
 }
 
 /** A job that was made under a dedupe key. */
-export interface Held extends MadeJob {
-  madeAt: number;
+export interface Held extends CreatedJob {
+  createdAt: number;
   /** When it was over; null: it is not. */
   overAt: number | null;
   /** Its lives: from its creation, or from when it was brought back, to its end or deletion. */
@@ -21,7 +21,7 @@ export interface Held extends MadeJob {
   /** When it was first given to a worker; null: never. */
   startedAt: number | null;
   /** Where its creation is among the others: the index of its event in a complete history, its instant in others. */
-  madeOrder: number;
+  createdOrder: number;
   /** The same of its first start. */
   startedOrder: number | null;
   /** It was brought back or deleted: what it held when is not told. */
@@ -48,20 +48,20 @@ export const oneHolder: Invariant = {
       for (const [i, job] of all.entries()) {
         const held = all
           .slice(0, i)
-          .filter((before) => isHeldAt(before, job.madeAt + unorderedMs))
-          .filter((before) => !isSucceeded(before, all, job.madeAt + unorderedMs))
+          .filter((before) => isHeldAt(before, job.createdAt + unorderedMs))
+          .filter((before) => !isSucceeded(before, all, job.createdAt + unorderedMs))
           .filter((before) => !hasNeverHeld(before, all) && !isTakenOver(before, all.slice(0, i)));
         if (held.length > 0) exercise('earlier holder');
-        const live = held.filter(({ overAt }) => overAt === null || overAt > job.madeAt + unorderedMs);
+        const live = held.filter(({ overAt }) => overAt === null || overAt > job.createdAt + unorderedMs);
         const mayFollow = job.dedupe?.mode !== 'drop';
         // What is over has nothing to replace or to wait for; what has started is followed by one.
         const isFollow =
-          mayFollow && live.length === 1 && isStartedBy(live[0] as Held, job.madeAt + unorderedMs);
+          mayFollow && live.length === 1 && isStartedBy(live[0] as Held, job.createdAt + unorderedMs);
         if (held.length === 0 || (mayFollow && live.length === 0) || isFollow) continue;
         const before = held.at(-1) as Held;
         problems.push({
           subjects: [job.id, before.id],
-          message: `Key ${key}: job ${job.id} was made at ${show(job.madeAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.madeAt)}` : `${held.length} jobs`} held it.`,
+          message: `Key ${key}: job ${job.id} was made at ${show(job.createdAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.createdAt)}` : `${held.length} jobs`} held it.`,
         });
       }
     }
@@ -70,11 +70,11 @@ export const oneHolder: Invariant = {
       if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
       const key = nameOf(event.key);
       const { call, replaces } = event.folded ?? {};
-      const madeAt = call === undefined ? undefined : facts.made.get(call)?.madeAt;
+      const createdAt = call === undefined ? undefined : facts.created.get(call)?.createdAt;
       // After that the store may have forgotten which job took the call over, and a repeat creates a job.
       const firstAt = (call === undefined ? undefined : firstFolds.get(call)) ?? event.at;
-      const isForgotten = madeAt !== undefined && madeAt >= firstAt + foldKeptMs;
-      if (call !== undefined && replaces && madeAt !== undefined && !isForgotten) {
+      const isForgotten = createdAt !== undefined && createdAt >= firstAt + foldKeptMs;
+      if (call !== undefined && replaces && createdAt !== undefined && !isForgotten) {
         problems.push({
           subjects: [event.id, call],
           message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was made for it as well.`,
@@ -90,7 +90,7 @@ export const oneHolder: Invariant = {
       const isBehind =
         holder !== undefined &&
         (holders.get(key) ?? []).some((ahead) => {
-          const endedAt = endOfLife(ahead, holder.madeAt);
+          const endedAt = endOfLife(ahead, holder.createdAt);
           const isAlive = endedAt === null || endedAt >= event.at - unorderedMs;
           return isAlive && isFollowed({ ...ahead, overAt: endedAt }, holder, unorderedMs);
         });
@@ -99,13 +99,13 @@ export const oneHolder: Invariant = {
       // In the millisecond in which it ends it may still be the answer.
       if (
         holder !== undefined &&
-        holder.madeAt <= calledAt + unorderedMs &&
+        holder.createdAt <= calledAt + unorderedMs &&
         isHeldAt(holder, calledAt - 1 - unorderedMs)
       )
         continue;
       problems.push({
         subjects: [event.id],
-        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never made under it' : `held it from ${show(holder.madeAt)} to ${show(holder.overAt)}`}.`,
+        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never made under it' : `held it from ${show(holder.createdAt)} to ${show(holder.overAt)}`}.`,
       });
     }
     return problems;
@@ -114,12 +114,12 @@ export const oneHolder: Invariant = {
 
 /** Children of one job and key that are two. */
 function childProblems(
-  { made, leases, touched, indexOf }: Facts,
+  { created, leases, touched, indexOf }: Facts,
   exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const children = new Map<string, string>();
-  for (const { id, child, madeIndex } of made.values()) {
+  for (const { id, child, createdIndex } of created.values()) {
     if (child == null) continue;
     // A parent that starts again asks for the same child again.
     if ((leases.get(child.of) ?? []).length > 1) exercise('child');
@@ -127,7 +127,7 @@ function childProblems(
     const before = children.get(where);
     // The children of a job are forgotten with it. An attempt that does not know yet that it was deleted may create one again.
     const isForgotten = (touched.get(child.of) ?? []).some(
-      (act) => act.verb === 'delete' && (indexOf.get(act) ?? Number.NaN) < madeIndex,
+      (act) => act.verb === 'delete' && (indexOf.get(act) ?? Number.NaN) < createdIndex,
     );
     if (before !== undefined && !isForgotten) {
       problems.push({
@@ -146,10 +146,10 @@ function nameOf({ type, tenant, key }: { type: string; tenant: string | null; ke
 
 /** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
 export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<string, Held[]> {
-  const { made, leases, touched } = facts;
+  const { created, leases, touched } = facts;
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
   const holders = new Map<string, Held[]>();
-  for (const job of made.values()) {
+  for (const job of created.values()) {
     const { id, type, tenant, dedupe } = job;
     if (dedupe === null) continue;
     const isElsewhere = (touched.get(id) ?? []).some(
@@ -159,31 +159,31 @@ export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<st
     const all = holders.get(key) ?? [];
     holders.set(key, all);
     // It holds its key again for a while; only what is folded into it is judged by it.
-    const overAt = isElsewhere ? job.madeAt : (ends.get(id) ?? null);
+    const overAt = isElsewhere ? job.createdAt : (ends.get(id) ?? null);
     const first = leases.get(id)?.[0];
     const startedAt = first?.at ?? null;
-    const madeOrder = isComplete ? job.madeIndex : job.madeAt;
+    const createdOrder = isComplete ? job.createdIndex : job.createdAt;
     const startedOrder = (isComplete ? first?.index : first?.at) ?? null;
     const lives = isElsewhere
       ? livesOf(job, facts)
-      : [{ fromAt: job.madeAt, endedAt: overAt, isDeleted: false }];
+      : [{ fromAt: job.createdAt, endedAt: overAt, isDeleted: false }];
     const releasedAt = lives.find(({ isDeleted }) => isDeleted)?.endedAt ?? null;
-    const order = { madeOrder, startedOrder };
+    const order = { createdOrder, startedOrder };
     all.push({ ...job, ...order, overAt, lives, startedAt, isElsewhere, releasedAt });
   }
-  for (const all of holders.values()) all.sort((one, other) => one.madeAt - other.madeAt);
+  for (const all of holders.values()) all.sort((one, other) => one.createdAt - other.createdAt);
   return holders;
 }
 
 /** The lives of a job that was brought back or deleted. */
 function livesOf(
-  { id, madeAt }: { id: string; madeAt: number },
+  { id, createdAt }: { id: string; createdAt: number },
   { accepted, touched, indexOf }: Pick<Facts, 'accepted' | 'touched' | 'indexOf'>,
 ): Life[] {
   const turns = [...(accepted.get(id) ?? []), ...(touched.get(id) ?? [])]
     .filter((event) => indexOf.has(event))
     .sort((one, other) => (indexOf.get(one) as number) - (indexOf.get(other) as number));
-  const lives: Life[] = [{ fromAt: madeAt, endedAt: null, isDeleted: false }];
+  const lives: Life[] = [{ fromAt: createdAt, endedAt: null, isDeleted: false }];
   for (const turn of turns) {
     const life = lives.at(-1) as Life;
     const isBack = turn.kind === 'changed' && turn.verb === 'retry' && turn.result === 'changed';
@@ -208,18 +208,18 @@ function endOfLife({ lives }: Held, at: number): number | null {
 }
 
 /** Whether a job holds its key at an instant. In the millisecond in which it ends it does not any more. */
-function isHeldAt({ dedupe, madeAt, overAt, releasedAt }: Held, at: number): boolean {
+function isHeldAt({ dedupe, createdAt, overAt, releasedAt }: Held, at: number): boolean {
   if (releasedAt !== null && releasedAt <= at) return false;
-  const untilAt = dedupe?.forMs == null ? overAt : madeAt + dedupe.forMs;
+  const untilAt = dedupe?.forMs == null ? overAt : createdAt + dedupe.forMs;
   return untilAt === null || untilAt > at;
 }
 
 /** Whether a job was made behind another one under its key: that had started, and was not over. */
 export function isFollowed(before: Held, job: Held, unorderedMs: number): boolean {
   if (job.dedupe?.mode === 'drop' || before.startedOrder === null) return false;
-  if (before.startedOrder >= job.madeOrder - unorderedMs) return false;
-  if (!isHeldAt(before, job.madeAt + unorderedMs)) return false;
-  return before.overAt === null || before.overAt > job.madeAt + unorderedMs;
+  if (before.startedOrder >= job.createdOrder - unorderedMs) return false;
+  if (!isHeldAt(before, job.createdAt + unorderedMs)) return false;
+  return before.overAt === null || before.overAt > job.createdAt + unorderedMs;
 }
 
 /**
@@ -239,7 +239,7 @@ function hasNeverHeld(job: Held, all: readonly Held[]): boolean {
   const endedAt = job.lives[0]?.endedAt ?? null;
   if (endedAt === null) return false;
   return all.some((ahead) => {
-    const overAt = endOfLife(ahead, job.madeAt);
+    const overAt = endOfLife(ahead, job.createdAt);
     return isFollowed({ ...ahead, overAt }, job, 0) && (overAt === null || endedAt <= overAt);
   });
 }
@@ -247,7 +247,7 @@ function hasNeverHeld(job: Held, all: readonly Held[]): boolean {
 /** Whether one of these took the key over from a job that had ended: a call that replaces does, however long the key would have been held. */
 function isTakenOver({ id, overAt }: Held, jobs: readonly Held[]): boolean {
   if (overAt === null) return false;
-  return jobs.some((one) => one.id !== id && one.dedupe?.mode !== 'drop' && one.madeAt >= overAt);
+  return jobs.some((one) => one.id !== id && one.dedupe?.mode !== 'drop' && one.createdAt >= overAt);
 }
 
 /** Whether a job had been given to a worker by an instant. */

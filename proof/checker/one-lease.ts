@@ -161,7 +161,7 @@ function silenceMs(losses: readonly Fault[]): number {
  * been timed out.
  */
 function withoutBlocks(facts: Facts, { id, how, node, at, renewedAt }: Lease, takenAt: number): Facts {
-  const timeoutMs = facts.made.get(id)?.timeoutMs ?? Number.POSITIVE_INFINITY;
+  const timeoutMs = facts.created.get(id)?.timeoutMs ?? Number.POSITIVE_INFINITY;
   if (how !== 'claimed' || renewedAt === at || takenAt > at + timeoutMs) return facts;
   const isExcuse = ({ fault, node: blocked, at: blockedAt }: Fault): boolean =>
     fault !== 'blocked' || blocked !== node || blockedAt <= at;

@@ -7,9 +7,9 @@ export const onlyHandled: Invariant = {
   promise:
     'A worker is given only what it handles: jobs of the queues it takes from, and of no newer version of their task than its own.',
   check({ events }, facts, exercise) {
-    const made = [...facts.made.values()];
+    const created = [...facts.created.values()];
     const choosy = new Set(
-      facts.nodes.flatMap(({ node }) => (made.every((job) => handles(facts, node, job)) ? [] : [node])),
+      facts.nodes.flatMap(({ node }) => (created.every((job) => handles(facts, node, job)) ? [] : [node])),
     );
     return events.flatMap((event) => {
       if (event.kind === 'claimed' && choosy.has(event.node)) exercise();

@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 export const pausesHold: Invariant = {
   name: 'pauses-hold',
   promise: 'While a queue, a task or everything is paused, nothing of it is given to a worker.',
-  check({ events, unorderedMs = 0 }, { made }, exercise) {
+  check({ events, unorderedMs = 0 }, { created }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const pauses = new Map<string, { at: number; untilAt: number }>();
     const given = new Set<number>();
@@ -24,7 +24,7 @@ export const pausesHold: Invariant = {
       if (event.kind !== 'claimed' || given.has(event.fence)) continue;
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
-      const readyAt = Math.max(event.dueAt, made.get(event.id)?.madeAt ?? event.at);
+      const readyAt = Math.max(event.dueAt, created.get(event.id)?.createdAt ?? event.at);
       for (const target of ['all', `queue:${event.queue}`, `task:${event.type}`]) {
         // The job was due before the pause ended, so it had to wait.
         if (readyAt < (ends.get(target) ?? readyAt)) exercise();

@@ -18,7 +18,7 @@ export const refusedAbsent: Invariant = {
       if (event.kind === 'answered' && event.outcome === 'refused') refused.add(event.call);
     }
     return events.flatMap((event) => {
-      if (event.kind !== 'answered' || event.what !== 'make' || event.outcome !== 'refused') return [];
+      if (event.kind !== 'answered' || event.what !== 'create' || event.outcome !== 'refused') return [];
       exercise();
       const id = byCall.get(event.call);
       if (id === undefined) return [];

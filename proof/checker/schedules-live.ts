@@ -8,12 +8,12 @@ export const schedulesLive: Invariant = {
   name: 'schedules-live',
   promise: 'Nothing that becomes of a job, deletion included, stops its schedule.',
   parts: ['live', 'job deleted'],
-  check({ final, isSettled }, { made, deleted }, exercise) {
+  check({ final, isSettled }, { created, deleted }, exercise) {
     if (!isSettled) return [];
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
     const deletedOf = new Set(
-      [...made.values()].map((job) => (deleted.has(job.id) ? job.slot?.scheduleId : undefined)),
+      [...created.values()].map((job) => (deleted.has(job.id) ? job.slot?.scheduleId : undefined)),
     );
     for (const { id, dueAt, waitsFor, state } of final.schedules) {
       // Stored is only what differs from a new schedule's state.

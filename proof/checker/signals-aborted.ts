@@ -57,7 +57,7 @@ export const signalsAborted: Invariant = {
       const key = `${id}/${fence}`;
       // It completed its job in a transaction of its own, after which a lost lease is no news.
       if (apart.has(key)) continue;
-      const timeoutMs = facts.made.get(id)?.timeoutMs ?? null;
+      const timeoutMs = facts.created.get(id)?.timeoutMs ?? null;
       const all = [
         ...(reasons.get(key) ?? []),
         ...(asked.get(id) ?? []).filter((one) => one.at > at),
@@ -166,9 +166,9 @@ function tooSoon(
     const begunAt = began.get(`${id}/${fence}`)?.at ?? at;
     let why: string | null = null;
     if (reason === 'timeout') {
-      const timeoutMs = facts.made.get(id)?.timeoutMs ?? null;
+      const timeoutMs = facts.created.get(id)?.timeoutMs ?? null;
       const upAt = timeoutMs === null ? Number.POSITIVE_INFINITY : begunAt + timeoutMs;
-      if (facts.made.has(id) && at < upAt - (isComplete ? 0 : estimateMsMax))
+      if (facts.created.has(id) && at < upAt - (isComplete ? 0 : estimateMsMax))
         why = `its time was up only ${timeoutMs} ms after ${show(begunAt)}`;
     } else if (reason === 'lost' && isComplete) {
       const lease = held.get(`${id}/${fence}`);

@@ -1,4 +1,4 @@
-import type { Evidence, HistoryEvent, MadeJob } from '../history.ts';
+import type { CreatedJob, Evidence, HistoryEvent } from '../history.ts';
 import { type Facts, handles, isBlocked, isTroubled, type Lease, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -49,10 +49,10 @@ export const startsInTime: Invariant = {
 /** Since when a job could have been taken; null: it may have waited for more than its time. */
 function readySince(
   { id, at, fence, dueAt }: Extract<HistoryEvent, { kind: 'claimed' }>,
-  { made, leases, accepted, touched }: Facts,
+  { created, leases, accepted, touched }: Facts,
   lines: Lines | null,
 ): number | null {
-  const job = made.get(id);
+  const job = created.get(id);
   // What was lost before is taken by itself, when nothing else runs there.
   if (job === undefined) return null;
   const mayWait = job.serial !== null || job.dedupe !== null || job.slot !== null;
@@ -66,13 +66,13 @@ function readySince(
   if (leases.get(id)?.some(({ how }) => how === 'reaped')) return null;
   const before = (accepted.get(id) ?? []).filter((one) => one.fence < fence).map((one) => one.at);
   const acts = (touched.get(id) ?? []).map((one) => one.at).filter((actAt) => actAt <= at);
-  return Math.max(job.madeAt, dueAt, ...before, ...acts, ...left);
+  return Math.max(job.createdAt, dueAt, ...before, ...acts, ...left);
 }
 
 /** By serial key, dedupe key and job: whenever one of its jobs may have left the place, or the line. */
 type Lines = Map<string, { id: string; at: number }[]>;
 
-function departuresOf({ events, final }: Evidence, { made, accepted, touched }: Facts): Lines {
+function departuresOf({ events, final }: Evidence, { created, accepted, touched }: Facts): Lines {
   const lines: Lines = new Map();
   const leave = (line: string, id: string, at: number): void => {
     const known = lines.get(line);
@@ -86,7 +86,7 @@ function departuresOf({ events, final }: Evidence, { made, accepted, touched }: 
     for (const { id } of event.cancel) ended.set(id, [...(ended.get(id) ?? []), event.at]);
   }
   const ends = new Map(final.jobs.map(({ id, finishedAt }) => [id, finishedAt]));
-  for (const job of made.values()) {
+  for (const job of created.values()) {
     const { id } = job;
     const endedAt = ends.get(id) ?? null;
     const instants = [
@@ -100,7 +100,7 @@ function departuresOf({ events, final }: Evidence, { made, accepted, touched }: 
 }
 
 /** The lines that a job stands in: that of its serial key, and that behind the holder of its dedupe key. */
-function linesOf({ type, tenant, serial, dedupe }: MadeJob): string[] {
+function linesOf({ type, tenant, serial, dedupe }: CreatedJob): string[] {
   return [
     ...(serial === null ? [] : [JSON.stringify([tenant, serial])]),
     ...(dedupe === null ? [] : [JSON.stringify([type, tenant, dedupe.key])]),

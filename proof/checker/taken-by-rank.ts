@@ -1,4 +1,4 @@
-import type { Claimed, HistoryEvent, MadeJob } from '../history.ts';
+import type { Claimed, CreatedJob, HistoryEvent } from '../history.ts';
 import { type Facts, handles, show } from './facts.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -26,9 +26,9 @@ export const takenByRank: Invariant = {
     const pauses = new Map<string, number>();
     const waiting = new Map<string, Waiting>();
     const given = new Set<number>();
-    const made = new Set<string>();
+    const created = new Set<string>();
     const passed = (event: Claimed): Waiting | null => {
-      const job = facts.made.get(event.id);
+      const job = facts.created.get(event.id);
       // What was lost before is taken by itself, also out of its turn.
       if (job === undefined || facts.leases.get(event.id)?.some(({ how }) => how === 'reaped')) return null;
       if (facts.touched.has(event.id)) return null;
@@ -47,10 +47,10 @@ export const takenByRank: Invariant = {
     };
     const calls = callsOf(evidence.events);
     for (const event of evidence.events) {
-      for (const job of madeBy(event)) {
+      for (const job of createdBy(event)) {
         // Sent again after an unknown outcome it is made no second time.
-        if (!made.has(job.id) && mustOnlyWait(job, facts)) waiting.set(job.id, waitingOf(job));
-        made.add(job.id);
+        if (!created.has(job.id) && mustOnlyWait(job, facts)) waiting.set(job.id, waitingOf(job));
+        created.add(job.id);
       }
       if (event.kind === 'claimsPaused') {
         if (event.state === 'resumed') pauses.delete(event.target);
@@ -87,15 +87,15 @@ function callsOf(events: readonly HistoryEvent[]): Map<Claimed, Claimed[]> {
   return calls;
 }
 
-function madeBy(event: HistoryEvent): readonly MadeJob[] {
-  if (event.kind === 'made') return event.jobs;
+function createdBy(event: HistoryEvent): readonly CreatedJob[] {
+  if (event.kind === 'created') return event.jobs;
   if (event.kind === 'fired') return event.result === 'fired' ? event.jobs : [];
   return event.kind === 'applied' && event.result === 'applied' ? event.jobs : [];
 }
 
 /** Whether a job waits for nothing but its time, and nobody does anything to it. */
 function mustOnlyWait(
-  { id, serial, dedupe, gates, startDeadlineMs }: MadeJob,
+  { id, serial, dedupe, gates, startDeadlineMs }: CreatedJob,
   { touched, leases }: Facts,
 ): boolean {
   // One that never starts was ended meanwhile; who knows when.
@@ -103,6 +103,6 @@ function mustOnlyWait(
   return isFree && !touched.has(id) && leases.has(id);
 }
 
-function waitingOf({ id, type, version, queue, dueAt, rankOffsetMs }: MadeJob): Waiting {
+function waitingOf({ id, type, version, queue, dueAt, rankOffsetMs }: CreatedJob): Waiting {
   return { id, type, version, queue, dueAt, rank: dueAt + rankOffsetMs };
 }

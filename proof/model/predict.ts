@@ -161,10 +161,15 @@ function bridge(
         .filter(({ createdAt }) => createdAt <= read.at + scheduleLeaseMs)
         .sort((one, other) => (one.slot?.slotAt ?? 0) - (other.slot?.slotAt ?? 0));
       for (const life of lives) {
-        for (const reported of reportings(runs, scheduleId, { events, readIndex, plannedAt: read.at }, life)) {
+        for (const reported of reportings(
+          runs,
+          scheduleId,
+          { events, readIndex, plannedAt: read.at },
+          life,
+        )) {
           const copy = copyLife(life);
           let used = 0;
-          const step = copy.model.pass({ ...reported, newJobId: () => jobs[used++]?.id ?? 'unmade' });
+          const step = copy.model.pass({ ...reported, newJobId: () => jobs[used++]?.id ?? 'unknown' });
           const isInLedger = step.slots.every(({ slotAt, decision, reason, runId }) =>
             (final.ledger[scheduleId] ?? []).some(
               (row) =>
@@ -368,7 +373,7 @@ function* replay(
           activeCount: view.activeCount,
           waited,
           limits: { leaseMs: scheduleLeaseMs, catchUpBudget: budget },
-          newJobId: () => ids[used++] ?? `unmade-${used}`,
+          newJobId: () => ids[used++] ?? `unknown-${used}`,
         });
         if (step === 'unknown') {
           yield 'unknown';
@@ -588,11 +593,11 @@ function compare(
   }
   const counted = countDifference(model, event);
   if (counted !== null) return counted;
-  const made = event.jobs
+  const created = event.jobs
     .map(({ id, slot, origin }) => `${origin} ${at(slot?.slotAt ?? null)} ${id}`)
     .join('; ');
   const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
-  if (made !== wanted) return `made [${made}], predicted [${wanted}]`;
+  if (created !== wanted) return `made [${created}], predicted [${wanted}]`;
   const reported = reportDifference(event, step, options);
   if (reported !== null) return reported;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
@@ -634,12 +639,12 @@ function reportDifference(
     if (run === undefined || origin === 'backfill' || slot === null) continue;
     const details = JSON.parse(slot.details ?? '{}') as Partial<SlotDetails>;
     const { isCatchUp, previousSlotAt, nextSlotAt, covers } = details;
-    const made = { dueAt, gates, allow: slot.allow, isCatchUp, previousSlotAt, nextSlotAt, covers };
-    for (const [name, value] of Object.entries(made)) {
+    const created = { dueAt, gates, allow: slot.allow, isCatchUp, previousSlotAt, nextSlotAt, covers };
+    for (const [name, value] of Object.entries(created)) {
       // Which are the oldest of many nobody knows where some were not noted.
       if (name === 'gates' && gates.length >= activeMax && gates.length === run.gates.length) continue;
       if (name === 'gates' && isAlike(withoutOthers(gates, run.gates, mayGate), run.gates)) continue;
-      const predicted = JSON.stringify(run[name as keyof typeof made]);
+      const predicted = JSON.stringify(run[name as keyof typeof created]);
       if (JSON.stringify(value) === predicted) continue;
       return `made ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;
     }

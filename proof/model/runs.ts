@@ -2,7 +2,7 @@
 import type { ActiveRun, Origin } from '../../packages/core/src/contract/engine.ts';
 import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
 import type { StoredRetry } from '../../packages/core/src/lifecycle/retry.ts';
-import type { Evidence, MadeJob } from '../history.ts';
+import type { CreatedJob, Evidence } from '../history.ts';
 
 interface Turn {
   /** Index of the event after which it holds. */
@@ -14,7 +14,7 @@ interface Turn {
 }
 
 interface Run {
-  job: MadeJob;
+  job: CreatedJob;
   turns: Turn[];
   /** When it was asked to cancel while it ran; brought back, it is not any more. */
   asked: { index: number; at: number | null }[];
@@ -121,7 +121,7 @@ export class Runs {
       const { id, type, policy, serial, tenant, slot, origin, createdAt, attempts } = job;
       const { queue, version, priority, maxAttempts } = job;
       if (!this.#byId.has(id)) {
-        const made = {
+        const created = {
           id,
           type,
           dueAt: job.dueAt,
@@ -141,8 +141,8 @@ export class Runs {
           origin,
         };
         const { scheduleId, generation, slotAt, fireId, allow = false, details } = slot;
-        const madeSlot = { scheduleId, generation, slotAt, fireId, allow, details };
-        this.#add({ ...made, slot: madeSlot }, indexAt(createdAt), createdAt);
+        const createdSlot = { scheduleId, generation, slotAt, fireId, allow, details };
+        this.#add({ ...created, slot: createdSlot }, indexAt(createdAt), createdAt);
       }
       const turns = this.#byId.get(id)?.turns as Turn[];
       for (const [i, { fence, startedAt, endedAt }] of attempts.entries()) {
@@ -156,8 +156,10 @@ export class Runs {
     }
     // The store tells of the oldest, in the order in which they were made; those made by one pass have rising ids.
     for (const runs of this.#bySchedule.values()) {
-      const madeIndex = ({ turns: [made] }: Run): number => made?.index ?? 0;
-      runs.sort((one, other) => madeIndex(one) - madeIndex(other) || (one.job.id < other.job.id ? -1 : 1));
+      const createdIndex = ({ turns: [created] }: Run): number => created?.index ?? 0;
+      runs.sort(
+        (one, other) => createdIndex(one) - createdIndex(other) || (one.job.id < other.job.id ? -1 : 1),
+      );
     }
   }
 
@@ -232,7 +234,7 @@ export class Runs {
     return this.#silentEnds.get(job.id)?.find((end) => end.at > at || (end.at === at && !isBack));
   }
 
-  #add(job: MadeJob, index: number, at: number): void {
+  #add(job: CreatedJob, index: number, at: number): void {
     const run: Run = { job, turns: [{ index, at, status: 'PENDING' }], asked: [] };
     this.#byId.set(job.id, run);
     const id = job.slot?.scheduleId;

@@ -1,6 +1,6 @@
 /** Worlds in which many quick jobs come at once, so that claims and outcomes travel in lists, and some of an outcome's company is lost. */
 import type { ScheduleDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
-import { plainMake } from './plain-make.ts';
+import { plainCreate } from './plain-create.ts';
 import type { Script, Step } from './script.ts';
 import type { Dice } from './world.ts';
 
@@ -14,7 +14,7 @@ export function withBursts(script: Script, dice: Dice): Script {
   const lastsMs = dice.between(20, 30) * second;
   const puts = script.steps.filter((step) => step.do === 'put').slice(0, 1);
   const others = script.steps.filter(
-    ({ do: what }) => what === 'make' || what === 'cancel' || what === 'lock',
+    ({ do: what }) => what === 'create' || what === 'cancel' || what === 'lock',
   );
   const steps: Step[] = [...puts, ...others.slice(0, ordinaryCountMax)];
   for (let i = dice.between(1, 2); i > 0; i--) {
@@ -54,8 +54,8 @@ function drawAwaited(dice: Dice): Step[] {
 /** Jobs that end together, and what goes wrong while they run. */
 function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
   const ms = dice.one([0, 300, 1_500, 4_000]);
-  const make: Step = {
-    ...plainMake,
+  const create: Step = {
+    ...plainCreate,
     atMs,
     by: dice.below(1_000),
     task: ms === 0 ? 'quick' : 'steady',
@@ -66,9 +66,9 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
   };
   // More urgent ones that come while the others wait.
   const urgent: Step[] = dice.chance(0.5)
-    ? [{ ...make, atMs: atMs + dice.below(30), priority: 1, count: dice.between(5, 15) }]
+    ? [{ ...create, atMs: atMs + dice.below(30), priority: 1, count: dice.between(5, 15) }]
     : [];
-  const beginsMs = atMs + (make.delayMs ?? 0);
+  const beginsMs = atMs + (create.delayMs ?? 0);
   const fault = (): Step => {
     const base = { atMs: beginsMs + dice.below(ms + 50), by: dice.below(1_000) };
     switch (dice.below(5)) {
@@ -93,5 +93,5 @@ function drawBurst(dice: Dice, atMs: number, leaseMs: number): Step[] {
         return { ...base, do: 'freeze', forMs: leaseMs + 200 + dice.below(ms + 2 * second) };
     }
   };
-  return [make, ...urgent, ...Array.from({ length: dice.between(1, 3) }, fault)];
+  return [create, ...urgent, ...Array.from({ length: dice.between(1, 3) }, fault)];
 }

@@ -1,5 +1,5 @@
 /** Worlds in which not every worker handles every job: some take from one queue only, and some have an older version of the tasks. */
-import { plainMake } from './plain-make.ts';
+import { plainCreate } from './plain-create.ts';
 import type { Script, Step } from './script.ts';
 import type { TaskName } from './tasks.ts';
 import type { Dice } from './world.ts';
@@ -15,10 +15,10 @@ export function withChoosyWorkers(script: Script, dice: Dice): Script {
     // What a release declares is made by the version that its nodes have; here nodes of one release have several.
     return { ...node, release: null, queues, versionOf };
   });
-  const makes = Array.from({ length: dice.between(12, 20) }, (): Step => {
+  const creates = Array.from({ length: dice.between(12, 20) }, (): Step => {
     const task = dice.one(['quick', 'quick', 'steady', 'slow'] as const);
     return {
-      ...plainMake,
+      ...plainCreate,
       atMs: second + dice.below(script.lastsMs - second),
       by: dice.below(1_000),
       task,
@@ -28,6 +28,6 @@ export function withChoosyWorkers(script: Script, dice: Dice): Script {
       count: dice.between(1, 3),
     };
   });
-  const steps = [...script.steps, ...makes].sort((one, other) => one.atMs - other.atMs);
+  const steps = [...script.steps, ...creates].sort((one, other) => one.atMs - other.atMs);
   return { ...script, nodes, declared: {}, steps };
 }

@@ -1,5 +1,5 @@
 /** Worlds in which the store is away for longer than a lease, while handlers run that take longer than that. */
-import { plainMake } from './plain-make.ts';
+import { plainCreate } from './plain-create.ts';
 import type { Step } from './script.ts';
 import type { Dice } from './world.ts';
 
@@ -14,11 +14,11 @@ export const cutOffMsMax = 28 * second;
 export function drawCutOffWorkers(dice: Dice, { leaseMs }: { leaseMs: number }): Step[] {
   const atMs = dice.between(1, 5) * second + dice.below(second);
   const awayMs = leaseMs + afterLeaseMs;
-  const make = { ...plainMake, ms: awayMs + 6 * second, count: 2 };
+  const create = { ...plainCreate, ms: awayMs + 6 * second, count: 2 };
   return [
     // One looks at its signal and one does not: both must be told.
-    { atMs, by: dice.below(1_000), ...make, task: 'flaky' },
-    { atMs, by: dice.below(1_000), ...make, task: 'steady' },
+    { atMs, by: dice.below(1_000), ...create, task: 'flaky' },
+    { atMs, by: dice.below(1_000), ...create, task: 'steady' },
     { atMs: atMs + dice.between(1, 3) * second, by: 0, do: 'refuse', forMs: awayMs },
   ];
 }

@@ -10,7 +10,7 @@ import { withBursts } from './bursts.ts';
 import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
 import { cutOffMsMax, drawCutOffWorkers } from './cut-off-workers.ts';
-import { plainMake } from './plain-make.ts';
+import { plainCreate } from './plain-create.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -19,8 +19,8 @@ import { createDice, type Dice } from './world.ts';
 type Which = number;
 
 /** Somebody makes jobs. */
-export interface Make {
-  do: 'make';
+export interface Create {
+  do: 'create';
   task: TaskName;
   delayMs: number | null;
   isInstant: boolean;
@@ -42,7 +42,7 @@ export interface Make {
 
 /** One thing that somebody does, or that goes wrong. */
 export type Act =
-  | Make
+  | Create
   | { do: 'cancel' | 'terminate' | 'retry' | 'delete'; job: number }
   | { do: 'reschedule'; job: number; delayMs: number }
   | { do: 'put'; definition: ScheduleDefinition }
@@ -124,7 +124,7 @@ interface WorldSize {
   lastsS: { min: number; max: number };
   nodeCounts: readonly number[];
   scheduleCounts: readonly number[];
-  makeCounts: { min: number; max: number };
+  createCounts: { min: number; max: number };
   operationCountMax: number;
 }
 
@@ -133,14 +133,14 @@ const smallWorld: WorldSize = {
   lastsS: { min: 5, max: 11 },
   nodeCounts: [2, 2, 2, 3],
   scheduleCounts: [1, 1, 1, 2],
-  makeCounts: { min: 1, max: 4 },
+  createCounts: { min: 1, max: 4 },
   operationCountMax: 3,
 };
 const largeWorld: WorldSize = {
   lastsS: { min: 12, max: 45 },
   nodeCounts: [3, 3, 3, 4, 5],
   scheduleCounts: [1, 2, 3],
-  makeCounts: { min: 2, max: 10 },
+  createCounts: { min: 2, max: 10 },
   operationCountMax: 5,
 };
 const largeShare = 0.05;
@@ -206,7 +206,7 @@ function drawWorld(seed: number): Script {
     const definition = drawDefinition(dice, `s${i}`, startAt);
     steps.push({ atMs: dice.below(5 * second), by: dice.below(1_000), do: 'put', definition });
   }
-  add(dice.between(size.makeCounts.min, size.makeCounts.max), () => drawMake(dice));
+  add(dice.between(size.createCounts.min, size.createCounts.max), () => drawCreate(dice));
   add(dice.below(4), () => drawChange(dice));
   add(dice.between(0, size.operationCountMax), () => drawOperation(dice, scheduleCount, startAt));
   if (dice.chance(0.3)) {
@@ -349,9 +349,9 @@ const ordinaryTaskNames = taskNames.filter(
   (name) => name !== 'steady' && name !== 'poison' && name !== 'charge',
 );
 
-function drawMake(dice: Dice): Make {
+function drawCreate(dice: Dice): Create {
   return {
-    do: 'make',
+    do: 'create',
     // A job that ends its process each time takes the better part of a minute to be given up.
     task: dice.chance(0.01) ? 'poison' : dice.one(ordinaryTaskNames),
     delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
@@ -371,12 +371,12 @@ function drawMake(dice: Dice): Make {
 
 /** Calls under one key while its holder runs: the first of them waits behind it, and later ones fold into that. */
 function drawFollowers(dice: Dice, lastsMs: number): Step[] {
-  const make = drawMake(dice);
+  const create = drawCreate(dice);
   const task = dice.one(['slow', 'slow', 'steady', 'flaky'] as const);
   const ms = dice.one([2_000, 4_000, 8_000]);
   const fromMs = dice.below(lastsMs / 2);
   return Array.from({ length: dice.between(3, 6) }, (_, i) => ({
-    ...make,
+    ...create,
     atMs: fromMs + (i === 0 ? 0 : 500 + dice.below(2 * ms)),
     by: dice.below(1_000),
     task,
@@ -393,20 +393,20 @@ function drawFollowers(dice: Dice, lastsMs: number): Step[] {
 function drawTwins(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs);
   const weather = { replyLost: 0.4, slow: 0.2, crash: 0.02, notificationLost: 0 };
-  const makes = Array.from({ length: dice.between(2, 5) }, (): Step => {
+  const creates = Array.from({ length: dice.between(2, 5) }, (): Step => {
     const twinMs = dice.one([0, 0, 1, 3, 400, 2_500, 2_500]);
     const delayMs = dice.one([null, null, 2_000]);
     const dedupe = dice.chance(0.3) ? dice.one(['drop', 'replace'] as const) : null;
-    const make = { ...drawMake(dice), task: dice.one(['quick', 'flaky', 'slow', 'journal'] as const) };
+    const create = { ...drawCreate(dice), task: dice.one(['quick', 'flaky', 'slow', 'journal'] as const) };
     const own = { delayMs, isInstant: true, ms: dice.one([0, 100, 2_000]), dedupe, count: 1, twinMs };
-    return { ...make, ...own, atMs: fromMs + dice.below(2 * second), by: dice.below(1_000) };
+    return { ...create, ...own, atMs: fromMs + dice.below(2 * second), by: dice.below(1_000) };
   });
   // One is deleted before it is asked for again.
-  const deletions = makes.flatMap((make): Step[] =>
-    make.do === 'make' && (make.twinMs ?? 0) > 100 && dice.chance(0.5)
+  const deletions = creates.flatMap((create): Step[] =>
+    create.do === 'create' && (create.twinMs ?? 0) > 100 && dice.chance(0.5)
       ? [
           {
-            atMs: make.atMs + dice.between(10, make.twinMs as number),
+            atMs: create.atMs + dice.between(10, create.twinMs as number),
             by: dice.below(1_000),
             do: 'delete',
             job: -1,
@@ -415,17 +415,17 @@ function drawTwins(dice: Dice, lastsMs: number): Step[] {
       : [],
   );
   const rough: Step = { atMs: fromMs, by: 0, do: 'weather', forMs: 3 * second, weather };
-  return dice.chance(0.5) ? [...makes, ...deletions, rough] : [...makes, ...deletions];
+  return dice.chance(0.5) ? [...creates, ...deletions, rough] : [...creates, ...deletions];
 }
 
 /** Jobs that are cancelled, ended, deleted, retried and moved by several processes at once, while answers are lost and late. */
 function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below((lastsMs * 2) / 3);
   const by = (): number => dice.below(1_000);
-  const makes = Array.from({ length: dice.between(1, 3) }, (): Step => {
+  const creates = Array.from({ length: dice.between(1, 3) }, (): Step => {
     const task = dice.one(['flaky', 'flaky', 'once', 'quick', 'stubborn', 'journal'] as const);
     const own = { task, delayMs: dice.one([null, null, 500]), ms: dice.one([0, 100, 2_000]), count: 1 };
-    return { ...drawMake(dice), ...own, failures: dice.between(1, 3), atMs: fromMs, by: by() };
+    return { ...drawCreate(dice), ...own, failures: dice.between(1, 3), atMs: fromMs, by: by() };
   });
   const acts = Array.from({ length: dice.between(2, 4) }, (): Step[] => {
     const atMs = fromMs + 50 + dice.below(8 * second);
@@ -436,7 +436,7 @@ function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
     });
   }).flat();
   const weather = { replyLost: dice.one([0, 0.3]), slow: dice.one([0, 0.3]), crash: 0, notificationLost: 0 };
-  return [...makes, ...acts, { atMs: fromMs, by: 0, do: 'weather', forMs: 8 * second, weather }];
+  return [...creates, ...acts, { atMs: fromMs, by: 0, do: 'weather', forMs: 8 * second, weather }];
 }
 
 /** Processes whose event loop is blocked for longer than a lease, while they hold a lock and run long jobs. */
@@ -444,11 +444,11 @@ function drawBlocked(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
   const by = dice.below(1_000);
   const lock = { do: 'lock', name: 'blocked', ttlMs: 3 * second } as const;
-  const make = { ...drawMake(dice), task: 'slow', delayMs: null, dedupe: null, serial: null } as const;
+  const create = { ...drawCreate(dice), task: 'slow', delayMs: null, dedupe: null, serial: null } as const;
   const forMs = leaseMs + dice.between(1, 4) * second;
   return [
     { atMs, by, ...lock, ms: 8 * second },
-    { atMs, by, ...make, ms: 3 * leaseMs, count: 3 },
+    { atMs, by, ...create, ms: 3 * leaseMs, count: 3 },
     { atMs: atMs + 500, by, do: 'block', forMs },
     ...[1, 2].map((i): Step => ({ atMs: atMs + i * 2 * second, by: by + i, ...lock, ms: second })),
     ...(dice.chance(0.5) ? [{ atMs: atMs + 700, by: by + 1, do: 'block', forMs } as Step] : []),
@@ -459,11 +459,11 @@ function drawBlocked(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
 function drawStopped(dice: Dice, lastsMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
   const by = dice.below(1_000);
-  const make = { ...plainMake, task: 'once', ms: dice.between(8, 14) * second, count: 3 } as const;
+  const create = { ...plainCreate, task: 'once', ms: dice.between(8, 14) * second, count: 3 } as const;
   const stops = [0, 1].map(
     (i): Step => ({ atMs: atMs + (i + 1) * second, by: dice.below(1_000), do: 'restart' }),
   );
-  return [{ atMs, by, ...make }, ...stops];
+  return [{ atMs, by, ...create }, ...stops];
 }
 
 /** Processes that stand still inside a step of a job, or inside `once`, until another has the lease or the lock. */
@@ -476,7 +476,7 @@ function drawFrozenSteps(dice: Dice, lastsMs: number, leaseMs: number): Step[] {
     { atMs, by, do: 'once', key, ms: second },
     { atMs: atMs + 300, by, do: 'freeze', forMs },
     { atMs: atMs + 4 * second, by: by + 1, do: 'once', key, ms: dice.one([0, 8_000]) },
-    { atMs, by, ...plainMake, task: 'journal', ms: 0, count: 6 },
+    { atMs, by, ...plainCreate, task: 'journal', ms: 0, count: 6 },
     { atMs: atMs + dice.between(20, 90), by: by + 1, do: 'freeze', forMs },
   ];
 }
@@ -490,7 +490,7 @@ function drawLateReturns(dice: Dice, lastsMs: number): Step[] {
     const ms = dice.between(2, 4) * second;
     const cancelMs = fromMs + ms - dice.between(300, 1_500);
     return [
-      { atMs: fromMs, by: by(), ...plainMake, task: 'steady', ms, count: 1 },
+      { atMs: fromMs, by: by(), ...plainCreate, task: 'steady', ms, count: 1 },
       { atMs: cancelMs, by: by(), do: 'cancel', job: -1 },
     ];
   });
@@ -522,8 +522,8 @@ function drawEndings(dice: Dice): Step[] {
     ...{ task: 'flaky', name: 'failing', rate: 5 * second, pauseAfterFailures: 1 },
     input: { call: null, ms: 0, failures: 4 },
   };
-  const make = {
-    ...drawMake(dice),
+  const create = {
+    ...drawCreate(dice),
     delayMs: null,
     serial: null,
     dedupe: null,
@@ -531,17 +531,17 @@ function drawEndings(dice: Dice): Step[] {
   return [
     { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition: ending },
     { atMs: dice.below(second), by: dice.below(1_000), do: 'put', definition: failing },
-    { atMs: second, by: dice.below(1_000), ...make, task: 'stubborn', ms: 20_000, count: 1 },
+    { atMs: second, by: dice.below(1_000), ...create, task: 'stubborn', ms: 20_000, count: 1 },
   ];
 }
 
 /** A job that must start soon after it is due, moved before it is; and a queue that is paused for a moment. */
 function drawMovedDeadline(dice: Dice, lastsMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
-  const make = { ...drawMake(dice), task: 'hasty' as const, count: 1 };
+  const create = { ...drawCreate(dice), task: 'hasty' as const, count: 1 };
   const target: PauseTarget = { queue: 'side' };
   return [
-    { atMs, by: 0, ...make, delayMs: 8 * second, dedupe: null },
+    { atMs, by: 0, ...create, delayMs: 8 * second, dedupe: null },
     { atMs: atMs + second, by: 0, do: 'reschedule', job: -1, delayMs: dice.between(9, 12) * second },
     { atMs, by: 0, do: 'pauseClaims', target, forMs: 4 * second },
     { atMs: atMs + 2 * second, by: 0, do: 'resumeClaims', target },
@@ -552,10 +552,10 @@ function drawMovedDeadline(dice: Dice, lastsMs: number): Step[] {
 function drawLine(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs / 2);
   const by = (): number => dice.below(1_000);
-  const makes = Array.from({ length: dice.between(4, 6) }, (): Step => {
+  const creates = Array.from({ length: dice.between(4, 6) }, (): Step => {
     const delayMs = dice.one([null, 1_000, 2_500]);
     return {
-      ...drawMake(dice),
+      ...drawCreate(dice),
       ...{
         task: dice.one(['quick', 'steady', 'steady', 'slow', 'snoozer'] as const),
         ms: dice.one([500, 2_000]),
@@ -569,7 +569,7 @@ function drawLine(dice: Dice, lastsMs: number): Step[] {
     const atMs = fromMs + 500 + dice.below(5 * second);
     return { atMs, by: by(), do: 'reschedule', job: -dice.between(1, 3), delayMs: dice.below(6 * second) };
   });
-  return [...makes, ...moves];
+  return [...creates, ...moves];
 }
 
 /** A holder that stands still until another has its lock, and then goes on as if it were its own. */
@@ -604,12 +604,12 @@ function drawLateLocks(dice: Dice, lastsMs: number): Step[] {
 /** Runs that take longer than a lease, on nodes whose wall clocks jump meanwhile. */
 function drawJumpedWorkers(dice: Dice, lastsMs: number): Step[] {
   const atMs = dice.below(lastsMs / 2);
-  const make = {
-    ...drawMake(dice),
+  const create = {
+    ...drawCreate(dice),
     ...{ task: 'slow' as const, delayMs: null, ms: 20 * second, serial: null, dedupe: null, count: 4 },
   };
   return [
-    { atMs, by: dice.below(1_000), ...make },
+    { atMs, by: dice.below(1_000), ...create },
     ...[0, 1, 2].map((by): Step => {
       const byMs = dice.one([-hour, hour]);
       return { atMs: atMs + dice.between(2, 6) * second, by, do: 'nodeClock', byMs };
@@ -621,8 +621,8 @@ function drawJumpedWorkers(dice: Dice, lastsMs: number): Step[] {
 function withLostCalls(script: Script, dice: Dice): Script {
   const steps = Array.from({ length: 3 }, (): Step[] => {
     const atMs = dice.below(script.lastsMs);
-    const make = {
-      ...drawMake(dice),
+    const create = {
+      ...drawCreate(dice),
       task: dice.one(['quick', 'steady'] as const),
       ms: 2_000,
       serial: null,
@@ -633,12 +633,12 @@ function withLostCalls(script: Script, dice: Dice): Script {
     };
     const weather = { replyLost: 0.5, slow: 0, crash: 0, notificationLost: 0 };
     return [
-      { atMs, by: dice.below(1_000), ...make, delayMs: 400 },
+      { atMs, by: dice.below(1_000), ...create, delayMs: 400 },
       { atMs: atMs + 100, by: 0, do: 'weather', forMs: 500, weather },
       ...Array.from({ length: 3 }, () => ({
         atMs: atMs + 150 + dice.below(200),
         by: dice.below(1_000),
-        ...make,
+        ...create,
         delayMs: dice.one([null, 100]),
       })),
     ];
@@ -651,7 +651,7 @@ function drawFlurry(dice: Dice, lastsMs: number): Step[] {
   const fromMs = dice.below(lastsMs);
   const by = dice.below(1_000);
   return Array.from({ length: dice.between(4, 8) }, () => ({
-    ...drawMake(dice),
+    ...drawCreate(dice),
     atMs: fromMs + dice.below(8),
     by,
     task: dice.one(['quick', 'flaky', 'journal', 'hasty'] as const),
@@ -672,7 +672,7 @@ function drawTransact(dice: Dice): Act {
 function drawCharge(dice: Dice): Act {
   const ms = dice.one([0, 400, 4_000, 8_000, 12_000]);
   return {
-    ...drawMake(dice),
+    ...drawCreate(dice),
     task: 'charge',
     ms,
     failures: dice.below(2),
@@ -686,7 +686,7 @@ function drawFrozenCharges(dice: Dice, lastsMs: number, leaseMs: number): Step[]
   const by = dice.below(1_000);
   const ms = 4 * second;
   const charge = {
-    ...(drawCharge(dice) as Extract<Act, { do: 'make' }>),
+    ...(drawCharge(dice) as Extract<Act, { do: 'create' }>),
     ms,
     delayMs: null,
     serial: null,

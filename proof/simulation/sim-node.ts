@@ -82,7 +82,7 @@ export class SimNode implements Process {
     const engine = options.mutate?.(wire) ?? wire;
     const storeThread = { engine, clock: world.clockOf(this.thread) };
     const random = seededRandom(options.seed);
-    const makeHeartbeats = options.mutateHeartbeats?.(createHeartbeats) ?? createHeartbeats;
+    const createOwnHeartbeats = options.mutateHeartbeats?.(createHeartbeats) ?? createHeartbeats;
     this.duly = createDulyOn(
       {
         store: 'sqlite::memory:',
@@ -98,7 +98,7 @@ export class SimNode implements Process {
       async () => ({
         engine,
         createHeartbeats: ({ onHeartbeat, ...heartbeats }) =>
-          makeHeartbeats({
+          createOwnHeartbeats({
             ...heartbeats,
             ...storeThread,
             random,

@@ -24,7 +24,7 @@ import type { Script, Step } from './script.ts';
 import { beginWhenFree, type MutateHeartbeats, SimNode } from './sim-node.ts';
 import { openPooledDatabase } from './store-pool.ts';
 import { type TaskInput, valuesOf } from './tasks.ts';
-import { makeWorldFile, UserTransactions } from './user-transactions.ts';
+import { createWorldFile, UserTransactions } from './user-transactions.ts';
 import { calm, type SharedStore, type Weather } from './wire.ts';
 import { createDice, Restless, World } from './world.ts';
 
@@ -299,8 +299,8 @@ class Play {
       this.#call(node, what, subject, run);
     const now = this.world.storeAt();
     switch (step.do) {
-      case 'make':
-        this.#make(node, step);
+      case 'create':
+        this.#create(node, step);
         return;
       case 'cancel':
       case 'retry':
@@ -363,7 +363,7 @@ class Play {
         const input: TaskInput = { call: null, ms: 0, failures: 0 };
         const options = step.isKeyed && i === 0 ? { dedupe: { key: 'k' } } : {};
         const { id, deduped } = await task.now(input, { tx: transaction.db, ...options });
-        if (!deduped) user.note(transaction, 'made', [id]);
+        if (!deduped) user.note(transaction, 'created', [id]);
       }
       await node.clock.sleep(step.forMs);
       if (step.end === 'crash') node.crash('inside a transaction');
@@ -385,7 +385,7 @@ class Play {
     note('given', JSON.stringify(given));
   }
 
-  #make(node: SimNode, step: Extract<Step, { do: 'make' }>): void {
+  #create(node: SimNode, step: Extract<Step, { do: 'create' }>): void {
     const task = node.duly.tasks.get(step.task);
     if (task === undefined) return;
     for (let i = 0; i < step.count; i++) {
@@ -406,23 +406,23 @@ class Play {
       const dueAt = isInstant ? this.world.storeAt() + (delayMs ?? 0) : null;
       const inMs = dueAt === null ? delayMs : null;
       const wants = { input: JSON.stringify(input), inMs, dueAt, options: given };
-      const makeOn = (by: SimNode, id: string | null): void => {
+      const createOn = (by: SimNode, id: string | null): void => {
         const own = id === null ? options : { ...options, id };
         const task = by.duly.tasks.get(step.task) as Task;
-        const make = (): Promise<unknown> => {
+        const create = (): Promise<unknown> => {
           if (dueAt !== null) return task.at(dueAt, input, own);
           return inMs === null ? task.now(input, own) : task.in(inMs, input, own);
         };
-        this.#call(by, 'make', null, make, wants);
+        this.#call(by, 'create', null, create, wants);
       };
-      if (step.twinMs === undefined) makeOn(node, null);
+      if (step.twinMs === undefined) createOn(node, null);
       else {
         const id = node.duly.newJobId();
-        makeOn(node, id);
+        createOn(node, id);
         // As a client does that repeats a call without knowing what became of the first.
         this.world.after(null, step.twinMs, () => {
           const other = this.#living(step.by + 1);
-          if (other !== null) makeOn(other, id);
+          if (other !== null) createOn(other, id);
         });
       }
     }
@@ -444,10 +444,10 @@ class Play {
       (result) => {
         const at = world.storeAt();
         // A trigger that was merged or skipped made nothing.
-        const isMade = what === 'trigger' && (result as TriggerResult).result === 'created';
-        if (isMade) subject = (result as TriggerResult).job?.id ?? subject;
-        if (isMade && subject !== null) this.#jobs.push(subject);
-        if (what !== 'make') {
+        const isCreated = what === 'trigger' && (result as TriggerResult).result === 'created';
+        if (isCreated) subject = (result as TriggerResult).job?.id ?? subject;
+        if (isCreated && subject !== null) this.#jobs.push(subject);
+        if (what !== 'create') {
           events.push({ kind: 'answered', at, ...base, outcome: 'acknowledged', subject });
           return;
         }
@@ -461,7 +461,7 @@ class Play {
         const isUnknown =
           isDulyError(error, 'store_unavailable') ||
           isDulyError(error, 'stopped') ||
-          (what !== 'make' && isStoreTrouble(error));
+          (what !== 'create' && isStoreTrouble(error));
         const code = isDulyError(error) ? error.code : String(error);
         const outcome = isUnknown ? 'unknown' : 'refused';
         events.push({ kind: 'answered', at: world.storeAt(), ...base, outcome, subject, code });
@@ -527,7 +527,7 @@ async function openSqlite(
 ): Promise<OpenedWorld> {
   // The store's clock is the world's: every call carries its instant, and the engine's own clock is asked nothing.
   const clock = world.clockOf({ name: 'store', isDead: false, isPaused: false, wallOffsetMs: 0 });
-  const file = script.hasFile ? makeWorldFile() : null;
+  const file = script.hasFile ? createWorldFile() : null;
   const path = file?.path ?? ':memory:';
   const pooled = script.hasFile ? {} : { opened: await openPooledDatabase() };
   const raw = await openSqliteEngine({ path, clock, ...pooled });
@@ -596,7 +596,7 @@ async function operateValue(
 
 function dedupeOf(
   mode: 'drop' | 'replace' | 'extend',
-  { dedupeForMs, maxWaitMs }: Extract<Step, { do: 'make' }>,
+  { dedupeForMs, maxWaitMs }: Extract<Step, { do: 'create' }>,
 ): DedupeOptions {
   return {
     key: 'k',

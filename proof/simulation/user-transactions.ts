@@ -16,7 +16,7 @@ export interface UserTransaction {
 }
 
 /** A file in memory for one world. A notifier cannot be opened beside it: notifications of a real file come when the machine pleases. */
-export function makeWorldFile(): { path: string; remove(): void } {
+export function createWorldFile(): { path: string; remove(): void } {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'duly-world-'));
   const path = join(folder, 'duly.db');
   mkdirSync(`${path}-bell`);
@@ -72,7 +72,7 @@ export class UserTransactions {
   /** Writes into the history what becomes of it. */
   note(
     { number: tx, process }: UserTransaction,
-    state: 'begun' | 'made' | 'committed' | 'rolledBack',
+    state: 'begun' | 'created' | 'committed' | 'rolledBack',
     ids: string[],
   ): void {
     this.#write({ kind: 'transacted', at: this.#world.storeAt(), node: process.name, tx, state, ids });

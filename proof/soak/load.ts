@@ -125,7 +125,7 @@ export async function startLoad(duly: Duly, { random, retentionMs, roles }: Load
   const flying = new Set<Promise<unknown>>();
   const running = (async () => {
     const sinceElapsed = systemClock.elapsed();
-    for (let madeCount = 1; !stopping.signal.aborted; madeCount++) {
+    for (let createdCount = 1; !stopping.signal.aborted; createdCount++) {
       const [, kind, call] = choose();
       count(kind);
       const one: Promise<unknown> = call()
@@ -134,7 +134,7 @@ export async function startLoad(duly: Duly, { random, retentionMs, roles }: Load
       flying.add(one);
       if (flying.size >= flyingMax) await Promise.race(flying);
       // By the clock and not by a pause each, so that the load is the same on a slow machine.
-      const dueMs = sinceElapsed + (madeCount * 1000) / callsPerSecond - systemClock.elapsed();
+      const dueMs = sinceElapsed + (createdCount * 1000) / callsPerSecond - systemClock.elapsed();
       if (dueMs > 0) await systemClock.sleep(dueMs, stopping.signal);
     }
     await Promise.all(flying);

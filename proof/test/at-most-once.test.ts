@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atMostOnce } from '../checker/at-most-once.ts';
-import type { HistoryEvent, MadeJob } from '../history.ts';
-import { changed, claimed, judge, made } from './judge.ts';
+import type { CreatedJob, HistoryEvent } from '../history.ts';
+import { changed, claimed, created, judge } from './judge.ts';
 
 const began = (at: number, fence: number): HistoryEvent => ({
   ...{ kind: 'began', at, node: 'n', id: 'job_1', type: 'once', attempt: fence, fence },
@@ -11,9 +11,15 @@ const began = (at: number, fence: number): HistoryEvent => ({
 
 /** The problems of two starts, at 30 under fence 1 and at 50 under fence 2, with a retry at `retriedAt`. */
 function problems(retriedAt: number | null, result = 'changed'): string {
-  const once = { type: 'once', delivery: 'at-most-once' } as Partial<MadeJob>;
+  const once = { type: 'once', delivery: 'at-most-once' } as Partial<CreatedJob>;
   return judge(atMostOnce, [
-    ...[made(0, 'job_1', once), claimed(10, 'job_1', 1), began(30, 1), claimed(40, 'job_1', 2), began(50, 2)],
+    ...[
+      created(0, 'job_1', once),
+      claimed(10, 'job_1', 1),
+      began(30, 1),
+      claimed(40, 'job_1', 2),
+      began(50, 2),
+    ],
     ...(retriedAt === null ? [] : [changed(retriedAt, 'retry', 'job_1', { result })]),
   ]);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attemptsCounted } from '../checker/attempts-counted.ts';
 import type { HistoryEvent } from '../history.ts';
-import { changed, claimed, judge, made } from './judge.ts';
+import { changed, claimed, created, judge } from './judge.ts';
 
 test('a cancel counts for the attempt that it came before, also within one millisecond', () => {
   const released = {
@@ -14,7 +14,7 @@ test('a cancel counts for the attempt that it came before, also within one milli
   const asked = changed(50, 'cancel', 'job_1', { result: 'asked' });
   const job = { id: 'job_1', spent: 0, maxAttempts: 3, begunLosses: 0, attempt: 1, startedAt: null };
   const jobs = [{ ...job, policy: { delivery: 'at-least-once' }, progress: { percent: 0 } }] as never[];
-  const start = [made(0, 'job_1'), claimed(10, 'job_1', 1), released];
+  const start = [created(0, 'job_1'), claimed(10, 'job_1', 1), released];
   assert.equal(judge(attemptsCounted, [...start, again, asked], jobs), '');
   assert.match(
     judge(attemptsCounted, [...start, asked, again], jobs),

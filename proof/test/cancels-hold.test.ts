@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cancelsHold } from '../checker/cancels-hold.ts';
 import type { HistoryEvent } from '../history.ts';
-import { changed, claimed, judge, made } from './judge.ts';
+import { changed, claimed, created, judge } from './judge.ts';
 
 /** What is said when the attempt with this fence hears of a cancel at 500. */
 function breaks(fence: number): string {
@@ -16,7 +16,7 @@ function breaks(fence: number): string {
     reason: 'cancelled',
   };
   const events = [
-    ...[made(0, 'job_1'), claimed(10, 'job_1', 1), changed(100, 'cancel', 'job_1', { result: 'asked' })],
+    ...[created(0, 'job_1'), claimed(10, 'job_1', 1), changed(100, 'cancel', 'job_1', { result: 'asked' })],
     ...[changed(200, 'terminate', 'job_1', { status: 'CANCELLED' }), changed(300, 'retry', 'job_1')],
     ...[claimed(400, 'job_1', 2), reported],
   ];

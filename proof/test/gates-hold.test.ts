@@ -2,12 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gatesHold } from '../checker/gates-hold.ts';
-import { changed, claimed, judge, made } from './judge.ts';
+import { changed, claimed, created, judge } from './judge.ts';
 
 /** What is said of `job_2`, which waits for `job_1`, starts before that one ends, and sees a retry with this result before. */
 function breaks(result: string | null): string {
   const retry = result === null ? [] : [changed(100, 'retry', 'job_2', { result })];
-  const events = [made(0, 'job_1'), made(0, 'job_2', { gates: ['job_1'] }), ...retry, claimed(200, 'job_2')];
+  const events = [
+    created(0, 'job_1'),
+    created(0, 'job_2', { gates: ['job_1'] }),
+    ...retry,
+    claimed(200, 'job_2'),
+  ];
   const jobs = [
     { id: 'job_1', finishedAt: 5_000 },
     { id: 'job_2', finishedAt: 1_000 },

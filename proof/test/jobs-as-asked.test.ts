@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jobsAsAsked } from '../checker/jobs-as-asked.ts';
 import type { Changed, HistoryEvent } from '../history.ts';
-import { changed, judge, made } from './judge.ts';
+import { changed, created, judge } from './judge.ts';
 
 const job = (at: number, id: string): HistoryEvent =>
-  made(at, id, { input: '"own"', priority: 0, rankOffsetMs: 0, dueAt: at });
+  created(at, id, { input: '"own"', priority: 0, rankOffsetMs: 0, dueAt: at });
 
 /** Call `call` with the input `"call"` is folded into a job and replaces it. */
 const fold = (at: number, id: string, repeat: boolean): HistoryEvent => {

@@ -2,7 +2,7 @@
 import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
 import { check } from '../checker/index.ts';
 import type { Invariant } from '../checker/invariant.ts';
-import type { Changed, Fault, HistoryEvent, MadeJob } from '../history.ts';
+import type { Changed, CreatedJob, Fault, HistoryEvent } from '../history.ts';
 
 /** Judges a complete history by one invariant. Returns the messages of what it breaks, one per line. */
 export function judge(
@@ -20,9 +20,9 @@ export function judge(
 }
 
 /** A job is created. */
-export function made(at: number, id: string, fields: Partial<MadeJob> = {}): HistoryEvent {
+export function created(at: number, id: string, fields: Partial<CreatedJob> = {}): HistoryEvent {
   const job = { id, type: 'work', tenant: null, dedupe: null, child: null, gates: [], ...fields };
-  return { kind: 'made', at, node: 'n', jobs: [job as unknown as MadeJob] };
+  return { kind: 'created', at, node: 'n', jobs: [job as unknown as CreatedJob] };
 }
 
 /** A job is given to a worker until `untilAt`, under a fence. */

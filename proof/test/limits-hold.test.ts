@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limitsHold } from '../checker/limits-hold.ts';
-import type { HistoryEvent, MadeJob } from '../history.ts';
-import { claimed, judge, made } from './judge.ts';
+import type { CreatedJob, HistoryEvent } from '../history.ts';
+import { claimed, created, judge } from './judge.ts';
 
 const inLine = (id: string, dueAt: number): HistoryEvent =>
-  made(10, id, { serial: 'line', dueAt, slot: null, startDeadlineMs: null } as Partial<MadeJob>);
+  created(10, id, { serial: 'line', dueAt, slot: null, startDeadlineMs: null } as Partial<CreatedJob>);
 
 const completed = (at: number, id: string): HistoryEvent =>
   ({ kind: 'settled', at, node: 'n', id, fence: 1, to: 'COMPLETED', result: 'done' }) as HistoryEvent;

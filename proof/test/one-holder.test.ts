@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oneHolder } from '../checker/one-holder.ts';
-import type { Changed, HistoryEvent, MadeJob } from '../history.ts';
-import { changed, claimed, judge, made } from './judge.ts';
+import type { Changed, CreatedJob, HistoryEvent } from '../history.ts';
+import { changed, claimed, created, judge } from './judge.ts';
 
 const endsAt = 70_000;
 
 /** A job is created under the key. */
 function holder(at: number, id: string, forMs: number | null): HistoryEvent {
-  const dedupe = { key: 'k', forMs, mode: 'extend' } as MadeJob['dedupe'];
-  return made(at, id, { type: 'flaky', dedupe });
+  const dedupe = { key: 'k', forMs, mode: 'extend' } as CreatedJob['dedupe'];
+  return created(at, id, { type: 'flaky', dedupe });
 }
 
 /** A job is created under the key by a call that must not replace another one. */
 const drop = (at: number, id: string): HistoryEvent =>
-  made(at, id, { type: 'flaky', dedupe: { key: 'k', forMs: null, mode: 'drop' } as MadeJob['dedupe'] });
+  created(at, id, { type: 'flaky', dedupe: { key: 'k', forMs: null, mode: 'drop' } as CreatedJob['dedupe'] });
 
 /** A call is folded into a job. */
 function fold(at: number, id: string, folded?: Partial<Changed['folded']>): HistoryEvent {
@@ -120,10 +120,13 @@ test('the deletion of a job that was brought back and has not ended releases its
 
 test('a child is created once, until its parent is deleted', () => {
   const child = (at: number, id: string): HistoryEvent =>
-    made(at, id, { child: { of: 'job_1', key: 'mail' } } as Partial<MadeJob>);
+    created(at, id, { child: { of: 'job_1', key: 'mail' } } as Partial<CreatedJob>);
   const [first, second, deletion] = [child(10, 'job_2'), child(30, 'job_3'), changed(20, 'delete', 'job_1')];
-  assert.match(judge(oneHolder, [made(0, 'job_1'), first, second]), /made two children under the key "mail"/);
-  assert.equal(judge(oneHolder, [made(0, 'job_1'), first, deletion, second]), '');
+  assert.match(
+    judge(oneHolder, [created(0, 'job_1'), first, second]),
+    /made two children under the key "mail"/,
+  );
+  assert.equal(judge(oneHolder, [created(0, 'job_1'), first, deletion, second]), '');
 });
 
 test('a job that ends, and whose history is deleted in the same millisecond, holds its key for its time', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noFalseReclaim } from '../checker/one-lease.ts';
 import type { HistoryEvent } from '../history.ts';
-import { claimed, judge, made, replyLost } from './judge.ts';
+import { claimed, created, judge, replyLost } from './judge.ts';
 
 const leaseMs = 4_000;
 
@@ -14,7 +14,7 @@ function breaks(...losses: HistoryEvent[]): string {
     untilAt: at + leaseMs,
   });
   const events: HistoryEvent[] = [
-    ...[{ kind: 'node', at: 0, node: 'n', state: 'up' } as const, made(1, 'job_1')],
+    ...[{ kind: 'node', at: 0, node: 'n', state: 'up' } as const, created(1, 'job_1')],
     claimed(2, 'job_1', 1, 2 + leaseMs),
     ...Array.from({ length: 13 }, (_, i) => renewed(800 + 600 * i)),
     ...losses,

@@ -1,7 +1,7 @@
 // Histories by hand, for what few worlds show.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Applied, Fired, HistoryEvent, MadeJob } from '../history.ts';
+import type { Applied, CreatedJob, Fired, HistoryEvent } from '../history.ts';
 import { predict } from '../model/predict.ts';
 
 const scheduleId = 'sch_1';
@@ -59,7 +59,7 @@ test('a schedule may be created from a reading that is older than its last delet
 
 test('a write that waits for a run that is over leaves its schedule due at the instant of the write', () => {
   const slot = { scheduleId, generation: 1, slotAt: 1_000, fireId: 'f', allow: false, details: null };
-  const job = { id: 'job_1', dueAt: 1_000, gates: [], slot, origin: 'schedule' } as unknown as MadeJob;
+  const job = { id: 'job_1', dueAt: 1_000, gates: [], slot, origin: 'schedule' } as unknown as CreatedJob;
   const details = JSON.stringify({ isCatchUp: false, previousSlotAt: null, nextSlotAt: null, covers: null });
   const row = { fromAt: 1_000, toAt: 1_000, count: 1, decision: 'fired', reason: null, jobId: 'job_1' };
   const fired = {

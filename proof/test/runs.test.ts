@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change, JobRecord } from '../../packages/core/src/contract/engine.ts';
-import type { Evidence, HistoryEvent, MadeJob } from '../history.ts';
+import type { CreatedJob, Evidence, HistoryEvent } from '../history.ts';
 import { Runs } from '../model/runs.ts';
 import { changed, claimed } from './judge.ts';
 
@@ -15,7 +15,7 @@ const job = {
 };
 const created = {
   ...{ kind: 'applied', at: 1_000, node: 'n1', scheduleId, action: 'trigger', result: 'applied' },
-  ...{ spec: '{}', slots: [], jobs: [job as unknown as MadeJob], cancel: [], slotDetails: [] },
+  ...{ spec: '{}', slots: [], jobs: [job as unknown as CreatedJob], cancel: [], slotDetails: [] },
 } as unknown as HistoryEvent;
 const ended = (at: number, event: string, status: string): Change =>
   ({ position: at, at, id: 'job_1', event, status, percent: null }) as unknown as Change;

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takenByRank } from '../checker/taken-by-rank.ts';
-import type { HistoryEvent, MadeJob } from '../history.ts';
-import { claimed, judge, made } from './judge.ts';
+import type { CreatedJob, HistoryEvent } from '../history.ts';
+import { claimed, created, judge } from './judge.ts';
 
 const due = (id: string, dueAt: number): HistoryEvent =>
-  made(10, id, {
+  created(10, id, {
     dueAt,
     rankOffsetMs: 0,
     serial: null,
     startDeadlineMs: null,
     version: 1,
     queue: 'default',
-  } as Partial<MadeJob>);
+  } as Partial<CreatedJob>);
 
 const given = (at: number, id: string, dueAt: number, fence: number, together: number): HistoryEvent =>
   ({ ...claimed(at, id, fence), dueAt, together }) as HistoryEvent;

@@ -9,7 +9,7 @@ import type { HistoryEvent, OwnRows, Transacted } from '../history.ts';
 
 function transaction(...states: Transacted['state'][]): HistoryEvent[] {
   return states.map((state, at) => {
-    const ids = state === 'made' ? ['job_1', 'job_2'] : [];
+    const ids = state === 'created' ? ['job_1', 'job_2'] : [];
     return { kind: 'transacted', at, node: 'client', tx: 7, state, ids };
   });
 }
@@ -31,14 +31,14 @@ const marked: OwnRows = { marks: [7], effects: [] };
 const both = [job('job_1'), job('job_2')];
 
 test('one that died before it called COMMIT leaves nothing', () => {
-  const died = transaction('begun', 'made');
+  const died = transaction('begun', 'created');
   assert.equal(breaks(died, [], nothing), '');
   assert.match(breaks(died, [job('job_1')], nothing), /never committed, and 1 of its 2 jobs appeared/);
   assert.match(breaks(died, [], marked), /never committed/);
 });
 
 test('one that died while it committed leaves all or nothing, its own row included', () => {
-  const died = transaction('begun', 'made', 'committing');
+  const died = transaction('begun', 'created', 'committing');
   assert.equal(breaks(died, [], nothing), '');
   assert.equal(breaks(died, both, marked), '');
   assert.match(breaks(died, [job('job_2')], marked), /died with its process/);
@@ -47,14 +47,14 @@ test('one that died while it committed leaves all or nothing, its own row includ
 });
 
 test('one that was committed is there, and one that was rolled back never was', () => {
-  assert.equal(breaks(transaction('begun', 'made', 'committing', 'committed'), both, marked), '');
+  assert.equal(breaks(transaction('begun', 'created', 'committing', 'committed'), both, marked), '');
   assert.match(
-    breaks(transaction('begun', 'made', 'committing', 'committed'), [job('job_1')], marked),
+    breaks(transaction('begun', 'created', 'committing', 'committed'), [job('job_1')], marked),
     /only 1 of its 2 jobs are there/,
   );
-  assert.equal(breaks(transaction('begun', 'made', 'rolledBack'), [], nothing), '');
+  assert.equal(breaks(transaction('begun', 'created', 'rolledBack'), [], nothing), '');
   assert.match(
-    breaks(transaction('begun', 'made', 'rolledBack'), both, nothing),
+    breaks(transaction('begun', 'created', 'rolledBack'), both, nothing),
     /rolled back, and 2 of its 2/,
   );
   // It ran, and was removed afterwards: it appeared all the same.
@@ -63,7 +63,7 @@ test('one that was committed is there, and one that was rolled back never was', 
     ...{ attempt: 1, fence: 1, dueAt: 0, untilAt: 9, together: 1 },
   };
   assert.match(
-    breaks([...transaction('begun', 'made', 'rolledBack'), claimed], [], nothing),
+    breaks([...transaction('begun', 'created', 'rolledBack'), claimed], [], nothing),
     /1 of its 2 jobs/,
   );
 });

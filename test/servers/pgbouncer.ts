@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort, removeFolder, startGuarded } from './guarded-process.ts';
 import { pgBouncerProgram, serverUser } from './installed.ts';
-import { makeServerFolder } from './postgres.ts';
+import { createServerFolder } from './postgres.ts';
 
 /** A pooler in front of a server. */
 export interface PgBouncer {
@@ -20,7 +20,7 @@ export interface PgBouncer {
 export async function startPgBouncer(serverUrl: string, poolSize = 20): Promise<PgBouncer> {
   const program = pgBouncerProgram();
   const server = new URL(serverUrl);
-  const folder = await makeServerFolder('duly-pgbouncer-');
+  const folder = await createServerFolder('duly-pgbouncer-');
   try {
     const port = await freePort();
     const users = join(folder, 'users.txt');

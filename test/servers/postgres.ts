@@ -55,7 +55,7 @@ const forgetful = { fsync: 'off', synchronous_commit: 'off', full_page_writes: '
 /** Starts a server of one's own. Whoever starts it stops it; if this process dies it is stopped all the same. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = postgresPrograms();
-  const folder = await makeServerFolder('duly-postgres-');
+  const folder = await createServerFolder('duly-postgres-');
   const { cloneOf, durable = false } = options;
   const password = cloneOf?.password ?? randomBytes(12).toString('hex');
   try {
@@ -64,7 +64,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     const settings = { ...baseSettings, ...(durable ? {} : forgetful), ...options.settings };
     const server = await startOn(programs, folder, password, settings);
     // `initdb` makes only "postgres"; tests have a database of their own, as users do.
-    if (cloneOf === undefined) makeDatabase(programs, server);
+    if (cloneOf === undefined) createDatabase(programs, server);
     return server;
   } catch (error) {
     await removeFolder(folder);
@@ -73,7 +73,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 /** Makes a folder that the server's user may use and no other user may look into. */
-export async function makeServerFolder(prefix: string): Promise<string> {
+export async function createServerFolder(prefix: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), prefix));
   const owner = serverUser();
   if (owner !== null) chownSync(folder, owner.uid, owner.gid);
@@ -109,7 +109,7 @@ function copyFrom(programs: string, folder: string, { host, port, password }: Po
   runProgram(join(programs, 'pg_basebackup'), args, { PGPASSWORD: password });
 }
 
-function makeDatabase(programs: string, { folder, port, password }: PostgresServer): void {
+function createDatabase(programs: string, { folder, port, password }: PostgresServer): void {
   const to = ['-h', folder, '-p', String(port), '-U', user];
   runProgram(join(programs, 'createdb'), [...to, user], { PGPASSWORD: password });
 }

@@ -96,7 +96,7 @@ const addLeases = (token: string, of: string): string =>
     SELECT id, seq, fence, node, ${token}, true, $1::bigint + 30000 FROM ${of}`;
 
 /** Makes ready jobs: $1 now, $2 ids, $3 inputs. */
-export function makeStatement({ pending }: Samples): string {
+export function createStatement({ pending }: Samples): string {
   const bound = {
     id: 's.id',
     rank: '$1::bigint',
@@ -113,7 +113,7 @@ export function makeStatement({ pending }: Samples): string {
 }
 
 /** Makes jobs that are due later: $1 now, $2 ids, $3 inputs, $4 due instants. */
-export function makeLaterStatement({ pending }: Samples): string {
+export function createLaterStatement({ pending }: Samples): string {
   const bound = {
     id: 's.id',
     status: "'SCHEDULED'",
@@ -131,7 +131,7 @@ export function makeLaterStatement({ pending }: Samples): string {
 }
 
 /** Makes one job that runs already: $1 now, $2 id, $3 input, $4 token. */
-export function makeRunningStatement({ running }: Samples): string {
+export function createRunningStatement({ running }: Samples): string {
   const instants = ['due_at', 'created_at', 'updated_at', 'claimed_at', 'started_at'];
   const bound = {
     ...Object.fromEntries(instants.map((column) => [column, '$1::bigint'])),
@@ -186,7 +186,7 @@ export const nextDueStatement = ({ pending }: Samples): string =>
   ORDER BY due_at LIMIT 1`;
 
 /** Schedules to decide: $1 ids. */
-export const makeSchedulesStatement = ({ schedule }: Samples): string =>
+export const createSchedulesStatement = ({ schedule }: Samples): string =>
   insertLike('schedules', schedule, {
     bound: { id: 's.id' },
     from: 'unnest($1::text[]) AS s (id)',

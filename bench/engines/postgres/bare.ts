@@ -8,11 +8,11 @@ import pg from 'pg';
 import { type Contestant, type ContestantPlace, elapsed, leadMs, pause } from '../../contestant.ts';
 import {
   claimStatement,
+  createLaterStatement,
+  createRunningStatement,
+  createSchedulesStatement,
+  createStatement,
   decideStatement,
-  makeLaterStatement,
-  makeRunningStatement,
-  makeSchedulesStatement,
-  makeStatement,
   moveStatement,
   nextDueStatement,
   promoteStatement,
@@ -46,14 +46,14 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
   const lone = await pool.connect();
 
   const texts = {
-    make: makeStatement(samples),
-    makeLater: makeLaterStatement(samples),
-    makeRunning: makeRunningStatement(samples),
+    create: createStatement(samples),
+    createLater: createLaterStatement(samples),
+    createRunning: createRunningStatement(samples),
     claim: claimStatement(samples),
     move: moveStatement(samples),
     promote: promoteStatement(samples),
     nextDue: nextDueStatement(samples),
-    makeSchedules: makeSchedulesStatement(samples),
+    createSchedules: createSchedulesStatement(samples),
     decide: decideStatement(samples),
     notify: `SELECT pg_notify('${channel}', '')`,
   };
@@ -85,20 +85,20 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
   };
 
   /** So many callers at once, each making jobs in groups, each group a commit. */
-  async function make(
+  async function create(
     count: number,
     { size, callers, notifies = false }: { size: number; callers: number; notifies?: boolean },
   ) {
-    let made = 0;
+    let created = 0;
     const from = elapsed();
     const caller = async () => {
-      while (made < count) {
-        const first = made;
-        made = Math.min(count, made + size);
-        const values = [Date.now(), ...inputsOf(first, made)];
+      while (created < count) {
+        const first = created;
+        created = Math.min(count, created + size);
+        const values = [Date.now(), ...inputsOf(first, created)];
         const client = callers === 1 ? lone : await pool.connect();
         if (notifies) await client.query('BEGIN');
-        await run(client, 'make', values);
+        await run(client, 'create', values);
         if (notifies) {
           await run(client, 'notify');
           await client.query('COMMIT');
@@ -131,13 +131,13 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
   const heardElapsed: number[] = [];
 
   return {
-    enqueueOneByOne: (count) => make(count, { size: 1, callers: 1 }),
-    enqueueInFlight: (count, inFlight) => make(count, { size: 1, callers: inFlight }),
-    enqueueNotifying: (count, inFlight) => make(count, { size: 1, callers: inFlight, notifies: true }),
-    enqueueBulk: (count, size) => make(count, { size, callers: 4 }),
+    enqueueOneByOne: (count) => create(count, { size: 1, callers: 1 }),
+    enqueueInFlight: (count, inFlight) => create(count, { size: 1, callers: inFlight }),
+    enqueueNotifying: (count, inFlight) => create(count, { size: 1, callers: inFlight, notifies: true }),
+    enqueueBulk: (count, size) => create(count, { size, callers: 4 }),
 
     async fill(count) {
-      await make(count, { size: batchSize, callers: 1 });
+      await create(count, { size: batchSize, callers: 1 });
     },
 
     async drain(count) {
@@ -161,7 +161,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       for (let n = 0; n < count; n++) {
         const id = newId();
         const from = elapsed();
-        await run(lone, 'makeRunning', [Date.now(), id, `{"n":${n}}`, newToken()]);
+        await run(lone, 'createRunning', [Date.now(), id, `{"n":${n}}`, newToken()]);
         took.push(elapsed() - from);
         await move(lone, [{ id, input: '' }]);
         await pause(2);
@@ -197,7 +197,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const sent: number[] = [];
       for (let n = 0; n < count; n++) {
         sent.push(elapsed());
-        await run(lone, 'make', [Date.now(), [newId()], [`{"n":${n}}`]]);
+        await run(lone, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
         // After the commit, as whoever knows better does: inside, every commit would stand in line for one lock of the server.
         await run(lone, 'notify');
         await pause(gapMs);
@@ -209,7 +209,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const sent: number[] = [];
       for (let n = 0; n < count; n++) {
         await lone.query('BEGIN');
-        await run(lone, 'make', [Date.now(), [newId()], [`{"n":${n}}`]]);
+        await run(lone, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
         await run(lone, 'notify');
         sent.push(elapsed());
         await lone.query('COMMIT');
@@ -227,7 +227,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const late: number[] = [];
       const firstAt = Date.now() + leadMs(count);
       const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
-      await run(lone, 'makeLater', [
+      await run(lone, 'createLater', [
         Date.now(),
         ...inputsOf(0, count),
         Array.from({ length: count }, (_, n) => dueAt(n)),
@@ -252,7 +252,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const due = Date.now() + yearMs;
       for (let n = 0; n < count; n += batchSize) {
         const until = Math.min(count, n + batchSize);
-        await run(lone, 'makeLater', [
+        await run(lone, 'createLater', [
           Date.now(),
           ...inputsOf(n, until),
           Array.from({ length: until - n }, () => due),
@@ -273,7 +273,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
     const part = idCount++;
     const ids = Array.from({ length: count }, (_, n) => scheduleId(`bench-${part}-${n}`));
     for (let n = 0; n < count; n += batchSize)
-      await run(lone, 'makeSchedules', [ids.slice(n, n + batchSize)]);
+      await run(lone, 'createSchedules', [ids.slice(n, n + batchSize)]);
     let next = 0;
     const from = elapsed();
     const writer = async () => {

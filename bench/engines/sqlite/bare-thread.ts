@@ -88,7 +88,7 @@ function insertOne(n: number, now: number, entries: Entry[]): void {
   entries.push([id, type, 'PENDING', 'made', 0]);
 }
 
-function makeInGroups(count: number, size: number): number {
+function createInGroups(count: number, size: number): number {
   const from = elapsed();
   for (let n = 0; n < count; ) {
     const now = Date.now();
@@ -149,7 +149,7 @@ const heardElapsed: number[] = [];
 let taken: ReturnType<typeof claimSome> = [];
 
 /** One durable commit that makes a job and takes it. */
-function makeAndTake(n: number): void {
+function createAndClaim(n: number): void {
   const now = Date.now();
   const entries: Entry[] = [];
   begin.run();
@@ -169,12 +169,12 @@ function endTaken(): void {
 }
 
 const ask: BareAsk = {
-  enqueueOneByOne: async (count) => makeInGroups(count, 1),
-  enqueueInFlight: async (count, inFlight) => makeInGroups(count, inFlight),
-  enqueueBulk: async (count, size) => makeInGroups(count, size),
+  enqueueOneByOne: async (count) => createInGroups(count, 1),
+  enqueueInFlight: async (count, inFlight) => createInGroups(count, inFlight),
+  enqueueBulk: async (count, size) => createInGroups(count, size),
 
   async fill(count) {
-    makeInGroups(count, batchSize);
+    createInGroups(count, batchSize);
   },
 
   async drain(count) {
@@ -190,7 +190,7 @@ const ask: BareAsk = {
     const took: number[] = [];
     for (let n = 0; n < count; n++) {
       const from = elapsed();
-      makeAndTake(n);
+      createAndClaim(n);
       took.push(elapsed() - from);
       endTaken();
       await wait(2);
@@ -199,7 +199,7 @@ const ask: BareAsk = {
   },
 
   async commitOne(n) {
-    makeAndTake(n);
+    createAndClaim(n);
   },
 
   async endOne() {

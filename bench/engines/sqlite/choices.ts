@@ -20,14 +20,14 @@ const claimCount = 60;
 /** Fills the lanes, one task each, and answers an engine on the file. */
 async function fillLanes(url: string, laneCount: number, unhandled: number): Promise<Engine> {
   const duly = new Duly({ store: url, logger: false });
-  const make = async (name: string, count: number) => {
+  const create = async (name: string, count: number) => {
     const task = duly.task({ name, run: () => {} });
-    for (let made = 0; made < count; made += 5_000) {
-      await task.nowMany(Array.from({ length: Math.min(5_000, count - made) }, (_, n) => ({ n })));
+    for (let created = 0; created < count; created += 5_000) {
+      await task.nowMany(Array.from({ length: Math.min(5_000, count - created) }, (_, n) => ({ n })));
     }
   };
-  for (let lane = 0; lane < laneCount; lane++) await make(`lane-${lane}`, readyCount / laneCount);
-  if (unhandled > 0) await make('unhandled', unhandled);
+  for (let lane = 0; lane < laneCount; lane++) await create(`lane-${lane}`, readyCount / laneCount);
+  if (unhandled > 0) await create('unhandled', unhandled);
   await duly.stop();
   return openEngine(`${url}?inline=1`);
 }

@@ -65,20 +65,20 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
     isStarted = true;
     await engine.start(config);
   }
-  const make = (n: number) => engine.build(BenchJob).queue('bench').enqueue(n);
+  const create = (n: number) => engine.build(BenchJob).queue('bench').enqueue(n);
   const completedCount = async () => (await engine.getBackend()?.countJobs())?.completed ?? 0;
   const heardElapsed: number[] = [];
 
   return {
     async enqueueOneByOne(count) {
       const from = elapsed();
-      for (let n = 0; n < count; n++) await make(n);
+      for (let n = 0; n < count; n++) await create(n);
       return elapsed() - from;
     },
     async enqueueInFlight(count, inFlight) {
       let n = 0;
       const caller = async () => {
-        while (n < count) await make(n++);
+        while (n < count) await create(n++);
       };
       const from = elapsed();
       await Promise.all(Array.from({ length: inFlight }, caller));
@@ -91,7 +91,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
       await engine.configure(config);
       isStarted = false;
       for (let n = 0; n < count; n += 50) {
-        await Promise.all(Array.from({ length: Math.min(50, count - n) }, (_, i) => make(n + i)));
+        await Promise.all(Array.from({ length: Math.min(50, count - n) }, (_, i) => create(n + i)));
       }
     },
     async drain(count) {
@@ -112,7 +112,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
           };
         });
         const from = elapsed();
-        await make(n);
+        await create(n);
         await ran;
         await pause(5);
       }
@@ -128,7 +128,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
       const sent: number[] = [];
       for (let n = 0; n < count; n++) {
         sent.push(elapsed());
-        await make(n);
+        await create(n);
         await pause(gapMs);
       }
       return sent;

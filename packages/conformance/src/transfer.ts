@@ -64,7 +64,7 @@ export function transferTests(test: DefineTest): void {
     await engine.transfer(step('arrive'));
     for (const [name, call] of Object.entries(callsOf(engine)))
       await assert.rejects(call, (error) => isDulyError(error, 'store_arriving'), name);
-    const counters = { fence: 5_000, changes: 7_000_000, prunedMadeAt: t0 };
+    const counters = { fence: 5_000, changes: 7_000_000, prunedCreatedAt: t0 };
     const { mark } = await engine.transfer(step('settle', { counters }));
     assert.equal(mark?.role, 'arrived');
     assert.equal((await engine.transfer(step('settle', { counters }))).mark?.role, 'arrived');
@@ -75,7 +75,7 @@ export function transferTests(test: DefineTest): void {
     assert.equal(gap, true, 'what the source told last was not brought along');
     const { position } = await engine.changes({ now: t0, after: null, limit: 10 });
     assert.ok(position > 7_000_000);
-    assert.equal((await engine.get({ now: t0, ids: ['job_nothing'] })).prunedMadeAt, t0);
+    assert.equal((await engine.get({ now: t0, ids: ['job_nothing'] })).prunedCreatedAt, t0);
   });
 
   test('nothing arrives in a store that holds something, or writes into one that does not arrive', async ({

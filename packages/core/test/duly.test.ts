@@ -26,11 +26,11 @@ function setup(t: { after(fn: () => Promise<void>): void }) {
 
 test('a job made in one Duly survives it and is run by another on the same file', async (t) => {
   const { duly } = setup(t);
-  const maker = duly();
-  const created = await maker
+  const creator = duly();
+  const created = await creator
     .task({ name: 'hello', run: () => {} })
     .now('Ada', { metadata: { from: 'maker' } });
-  await maker.stop();
+  await creator.stop();
   const runner = duly();
   runner.task({ name: 'hello', run: ({ input, job }) => `hello ${input} from ${job.metadata.from}` });
   await runner.start();
@@ -163,8 +163,8 @@ test('a type that nobody handles waits, and why says which types are handled', a
   const runner = duly();
   runner.task({ name: 'known', run: () => {} });
   await runner.start();
-  const maker = duly();
-  const handle = await maker.task({ name: 'unknown', run: () => {} }).now();
+  const creator = duly();
+  const handle = await creator.task({ name: 'unknown', run: () => {} }).now();
   const { sentence, waitingFor } = await handle.why();
   assert.match(sentence, /No live node handles type "unknown"; 1 live node handles "known"\./);
   assert.ok(waitingFor?.kind === 'worker' && waitingFor.problem === 'unhandled-type');

@@ -12,7 +12,7 @@ export interface GetInput extends Stamp {
 export interface GetReply extends Reply {
   jobs: (JobRecord | null)[];
   /** The newest instant at which a job was made that has been pruned since: an id made later was never here; null: none was pruned. */
-  prunedMadeAt: number | null;
+  prunedCreatedAt: number | null;
 }
 
 /** Finds the holder of a dedupe key. */

@@ -64,7 +64,7 @@ export interface TransferCounters {
   /** The last position of the feed of changes. */
   changes: number;
   /** When the newest job was made that is no longer kept; null: none was forgotten. */
-  prunedMadeAt: number | null;
+  prunedCreatedAt: number | null;
 }
 
 /** The answer to `transfer`. */

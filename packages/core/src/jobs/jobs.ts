@@ -129,8 +129,8 @@ export function createJobs(options: {
 
   async function record(id: string): Promise<{ job: JobRecord; now: number }> {
     const session = await options.session();
-    const { job, now, prunedMadeAt } = await session.get.push(readJobId(id));
-    if (job === null) throw missing({ id }, prunedMadeAt);
+    const { job, now, prunedCreatedAt } = await session.get.push(readJobId(id));
+    if (job === null) throw missing({ id }, prunedCreatedAt);
     return { job, now };
   }
 
@@ -149,8 +149,8 @@ export function createJobs(options: {
       if (job !== undefined) return job;
       cursor = page.nextCursor;
     } while (cursor !== null);
-    const { prunedMadeAt } = await engine.get({ ids: [] });
-    throw missing({ id }, prunedMadeAt);
+    const { prunedCreatedAt } = await engine.get({ ids: [] });
+    throw missing({ id }, prunedCreatedAt);
   }
 
   async function changed(
@@ -452,15 +452,15 @@ export function readNote(note: unknown): string | null {
 }
 
 /** The error for an id that is not there: past its retention, as its time tells, or never seen. */
-function missing(target: JobTarget, prunedMadeAt: number | null) {
+function missing(target: JobTarget, prunedCreatedAt: number | null) {
   const asked = keyText(target);
-  const madeAt = jobIdAt(asked);
+  const createdAt = jobIdAt(asked);
   // Made before a job that is gone by now, so it is gone as well, if it ever was: the id itself does not tell.
-  if (madeAt !== null && prunedMadeAt !== null && madeAt <= prunedMadeAt) {
+  if (createdAt !== null && prunedCreatedAt !== null && createdAt <= prunedCreatedAt) {
     return dulyError('job_pruned', {
-      message: `Job "${asked}" was created at ${new Date(madeAt).toISOString()} and has been deleted after its retention.`,
+      message: `Job "${asked}" was created at ${new Date(createdAt).toISOString()} and has been deleted after its retention.`,
       hint: 'Finished jobs are kept for their retention (7 days unless the task says otherwise).',
-      details: { id: asked, madeAt },
+      details: { id: asked, createdAt },
     });
   }
   const isKey = 'key' in target;

@@ -22,7 +22,7 @@ import type { InstrumentedEngine } from './instrumented-engine.ts';
 export interface JobAnswer {
   job: JobRecord | null;
   now: number;
-  prunedMadeAt: number | null;
+  prunedCreatedAt: number | null;
 }
 
 /** The answer to a group of jobs that were handed in, with the store's instant at which it was made. */
@@ -110,7 +110,7 @@ export function createStoreSession(
   /** A key that is held delays nobody else: those that travelled with it go on by themselves, and it alone is asked for again. */
   async function pushKeyed(group: JobSpec[]): Promise<CreatedGroup> {
     const sinceElapsed = clock.elapsed();
-    const alone = () => createBatcher(making).push(group);
+    const alone = () => createBatcher(creating).push(group);
     for (let send = () => keyed.push(group); ; send = alone) {
       try {
         return await send();
@@ -132,7 +132,7 @@ export function createStoreSession(
     return call;
   }
 
-  const making: BatcherOptions<JobSpec[], CreatedGroup> = {
+  const creating: BatcherOptions<JobSpec[], CreatedGroup> = {
     ...shared,
     maxItems: groupCountMax,
     maxWeight: callBytesMax,
@@ -141,18 +141,18 @@ export function createStoreSession(
     onGivenUp: askForLeases,
   };
   const enqueue = createBatcher({
-    ...making,
+    ...creating,
     // Where two go side by side, one is not made so large that the other has nothing to carry.
     ...(engine.info().isParallel === true && { secondWeight: parallelBytes / 2, maxWeight: parallelBytes }),
   });
   // What may have to wait for somebody's open transaction, because of a dedupe key, travels apart from what never does.
-  const keyed = createBatcher(making);
+  const keyed = createBatcher(creating);
   const get = createBatcher<string, JobAnswer>({
     ...shared,
     maxItems: readCountMax,
     async send(ids) {
-      const { jobs, now, prunedMadeAt } = await engine.get({ ids });
-      return jobs.map((job) => ({ job, now, prunedMadeAt }));
+      const { jobs, now, prunedCreatedAt } = await engine.get({ ids });
+      return jobs.map((job) => ({ job, now, prunedCreatedAt }));
     },
   });
   const changing = { ...shared, maxItems: readCountMax };

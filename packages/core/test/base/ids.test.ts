@@ -76,7 +76,7 @@ test('the count carries over when a half is full, and into the next millisecond 
 
 test('many ids of many makers are all different', () => {
   const seen = new Set<string>();
-  for (let maker = 0; maker < 100; maker++) {
+  for (let creator = 0; creator < 100; creator++) {
     const { ids } = setup(1_800_000_000_000, systemRandom);
     for (let i = 0; i < 100; i++) seen.add(ids.jobId());
   }

@@ -510,7 +510,7 @@ test('an id that is not there is not found, and one past its retention says when
   const handle = await task.now();
   await duly.advance('8 days');
   const error = await refusal('job_pruned', () => handle.get());
-  assert.equal(error.details.madeAt, Date.parse('2027-01-15T10:00:00Z'));
+  assert.equal(error.details.createdAt, Date.parse('2027-01-15T10:00:00Z'));
   await refusal('job_pruned', () => handle.cancel());
   await refusal('job_pruned', () => handle.retry());
   await refusal('job_not_found', () => duly.job('job_nope').get());

@@ -47,7 +47,7 @@ export async function withClient<Value>(
   context: CommandContext,
   options: CommonOptions,
   use: (client: Client) => Promise<Value>,
-  { makes = false }: { makes?: boolean } = {},
+  { creates = false }: { creates?: boolean } = {},
 ): Promise<Value> {
   const server = givenServer(options);
   if (server !== null) return withServer(context, server, use);
@@ -57,12 +57,12 @@ export async function withClient<Value>(
       ? await loadProject({ config: options.config, withTasks: false })
       : null;
   const store = given ?? project?.duly?.store ?? project?.options.store ?? defaultStore;
-  if (makes) {
+  if (creates) {
     refuseMemory(store);
     refuseUnmakable(store);
   } else refuseMissing(store);
   const own = given === undefined ? (project?.duly ?? null) : null;
-  return useDuly(context, own ?? clientDuly(context, makes ? store : existing(store)), store, use);
+  return useDuly(context, own ?? clientDuly(context, creates ? store : existing(store)), store, use);
 }
 
 /** Does something with a server. */

@@ -14,8 +14,8 @@ interface BenchOptions extends CommonOptions {
 
 /** What was measured, by the name it has in JSON. */
 interface Figures {
-  made_per_second: number;
-  made_in_bulk_per_second: number;
+  created_per_second: number;
+  created_in_bulk_per_second: number;
   run_per_second: number;
   durable_ms_p50: number;
   started_ms_p50: number;
@@ -59,8 +59,8 @@ export async function bench(context: CommandContext, options: BenchOptions): Pro
       { title: 'FIGURE', align: 'right' },
     ],
     [
-      [`now(), ${inFlightCount} calls on their way`, perSecond(figures.made_per_second)],
-      [`nowMany() of ${bulkCount.toLocaleString('en-US')}`, perSecond(figures.made_in_bulk_per_second)],
+      [`now(), ${inFlightCount} calls on their way`, perSecond(figures.created_per_second)],
+      [`nowMany() of ${bulkCount.toLocaleString('en-US')}`, perSecond(figures.created_in_bulk_per_second)],
       ['jobs run, that do nothing, history kept', perSecond(figures.run_per_second)],
       ['a lone now() until it is durable, median', ms(figures.durable_ms_p50)],
       ['from now() to its start in this process, median', ms(figures.started_ms_p50)],
@@ -159,8 +159,8 @@ async function measure(store: string, count: number): Promise<Figures> {
       startedMs.push((startedElapsed.get(job.id) as number) - from);
     }
     return {
-      made_per_second: (half / createdMs) * 1_000,
-      made_in_bulk_per_second: (half / bulkMs) * 1_000,
+      created_per_second: (half / createdMs) * 1_000,
+      created_in_bulk_per_second: (half / bulkMs) * 1_000,
       run_per_second: (total / runMs) * 1_000,
       durable_ms_p50: percentile(durableMs, 0.5),
       started_ms_p50: percentile(startedMs, 0.5),

@@ -91,7 +91,7 @@ export async function importCrontab(
       if (context.json) printJson(context.out, toJson(show, mode, imported));
       else printImported(context, client, show, mode, imported);
     },
-    { makes: true },
+    { creates: true },
   );
 }
 

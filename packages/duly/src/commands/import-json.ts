@@ -49,7 +49,7 @@ export async function importJson(
       if (context.json) printJson(context.out, { mode, schedules: results });
       else for (const { id, name, result } of results) context.out.line(`${oneLine(name)}  ${result}  ${id}`);
     },
-    { makes: true },
+    { creates: true },
   );
 }
 

@@ -54,7 +54,7 @@ export async function importKubernetes(
       if (context.json) printJson(context.out, toJson(plan, mode, imported));
       else printImported(context, client, mode, imported);
     },
-    { makes: true },
+    { creates: true },
   );
 }
 

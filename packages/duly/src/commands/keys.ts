@@ -79,7 +79,7 @@ export async function keysAdd(context: CommandContext, options: KeysAddOptions):
         context.err.line('It is shown only this once.');
       }
     },
-    { makes: true },
+    { creates: true },
   );
 }
 

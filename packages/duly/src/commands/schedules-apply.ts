@@ -105,17 +105,17 @@ async function withDeclared<Value>(
   }
   const store = given ?? project.duly?.store ?? project.options.store ?? defaultStore;
   // What apply would make is told without making it.
-  const isUnmade = !isCreated && project.duly === null && isNew(store);
-  if (isCreated || isUnmade) refuseUnmakable(store);
+  const isMissing = !isCreated && project.duly === null && isNew(store);
+  if (isCreated || isMissing) refuseUnmakable(store);
   else refuseMissing(store);
   refuseMemory(store);
-  if (isUnmade) context.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
+  if (isMissing) context.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
   const say = (_fields: object, message: string): void => context.warn(message);
   const duly =
     project.duly ??
     new Duly({
       ...project.options,
-      store: isUnmade ? 'sqlite::memory:' : inline(store),
+      store: isMissing ? 'sqlite::memory:' : inline(store),
       actor: terminalActor(),
       logger: { debug() {}, info() {}, warn: say, error: say },
     });

@@ -187,6 +187,119 @@ export type Count = {
   capped: boolean;
 };
 
+export type CreatedJob = {
+  id: string;
+  type: string;
+  status: JobStatus;
+  /** Version of its task; a worker runs jobs up to its own version. */
+  version: number;
+  /** Why it has this status, where the status alone does not say. */
+  reason: string | null;
+  /** Its queue. */
+  queue: string;
+  /** Its tenant. */
+  tenant: string | null;
+  /** Higher runs earlier. */
+  priority: number;
+  /** Any JSON. */
+  input?: unknown;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
+  /** When it was created. */
+  created_at: string;
+  /** When it was, or is, to start (again). */
+  due_at: string;
+  /** When it was asked to cancel. */
+  cancel_requested_at: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
+  /** Its dedupe key. */
+  key: string | null;
+  /** The first start. */
+  started_at: string | null;
+  /** How long after its due instant it first started; null before. */
+  lateness_ms: number | null;
+  /** The last change. */
+  updated_at: string;
+  /** When it finished, with whatever outcome. */
+  completed_at: string | null;
+  /** The instant after which it can no longer start for the first time. */
+  expire_at: string | null;
+  /** The node that runs it, or ran it last. */
+  node: string | null;
+  /** Who asked to cancel. */
+  cancelled_by: string | null;
+  /** What the handler returned; null before that. */
+  result?: unknown;
+  progress: number;
+  next_attempt_at: string | null;
+  waiting_for: {
+    kind: "time" | "retry";
+    until_at: string;
+  } | {
+    kind: "worker";
+  } | {
+    kind: "gate";
+    gates: {
+      kind: string;
+      ref: string;
+    }[];
+  } | null;
+  /** The caller's own fields, and what the handler shows of its steps. */
+  metadata: {
+    current_step?: unknown;
+    steps_completed?: unknown;
+    steps_total?: unknown;
+    [field: string]: unknown;
+  };
+  attempts: number;
+  error: JobError | null;
+  origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
+  parent_id: string | null;
+  parent_key: string | null;
+  schedule: string | null;
+  slot: string | null;
+  fire_id: string | null;
+  lease_until_at: string | null;
+  dead: boolean;
+  /** No new job was made: this one holds the key. */
+  deduped: boolean;
+};
+
+export type CreatedKey = {
+  id: string;
+  /** Each holds those before it: read, run, operate, admin. */
+  scope: "read" | "run" | "operate" | "admin";
+  tenant: string | null;
+  note: string | null;
+  created_at: string;
+  created_by: string;
+  expires_at: string | null;
+  /** The key itself. It is never shown again: in an answer that is repeated for an `Idempotency-Key` it is null. Revoke a key whose answer was lost. */
+  key: string | null;
+};
+
+export type CreatedWebhook = {
+  id: string;
+  url: string;
+  note: string | null;
+  /** Whose jobs it hears of; null: of all. */
+  tenant: string | null;
+  types: string[] | null;
+  schedules: string[] | null;
+  statuses: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  created_at: string;
+  created_by: string;
+  /** null in an answer that is repeated for an `Idempotency-Key`: secrets are not stored with it. `GET` shows them. */
+  secret: string | null;
+};
+
 export type Day = {
   from: string;
   to: string;
@@ -611,119 +724,6 @@ export type LogLine = {
   at: string;
   level: "debug" | "info" | "warn" | "error";
   message: string;
-};
-
-export type MadeJob = {
-  id: string;
-  type: string;
-  status: JobStatus;
-  /** Version of its task; a worker runs jobs up to its own version. */
-  version: number;
-  /** Why it has this status, where the status alone does not say. */
-  reason: string | null;
-  /** Its queue. */
-  queue: string;
-  /** Its tenant. */
-  tenant: string | null;
-  /** Higher runs earlier. */
-  priority: number;
-  /** Any JSON. */
-  input?: unknown;
-  /** Attempts that it may spend; every retry by hand adds those of the policy. */
-  max_attempts: number;
-  /** How often its node was lost; a loss spends no attempt. */
-  losses: number;
-  /** When it was created. */
-  created_at: string;
-  /** When it was, or is, to start (again). */
-  due_at: string;
-  /** When it was asked to cancel. */
-  cancel_requested_at: string | null;
-  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
-  /** ID of the job that this job repeats. */
-  copy_of: string | null;
-  /** Its dedupe key. */
-  key: string | null;
-  /** The first start. */
-  started_at: string | null;
-  /** How long after its due instant it first started; null before. */
-  lateness_ms: number | null;
-  /** The last change. */
-  updated_at: string;
-  /** When it finished, with whatever outcome. */
-  completed_at: string | null;
-  /** The instant after which it can no longer start for the first time. */
-  expire_at: string | null;
-  /** The node that runs it, or ran it last. */
-  node: string | null;
-  /** Who asked to cancel. */
-  cancelled_by: string | null;
-  /** What the handler returned; null before that. */
-  result?: unknown;
-  progress: number;
-  next_attempt_at: string | null;
-  waiting_for: {
-    kind: "time" | "retry";
-    until_at: string;
-  } | {
-    kind: "worker";
-  } | {
-    kind: "gate";
-    gates: {
-      kind: string;
-      ref: string;
-    }[];
-  } | null;
-  /** The caller's own fields, and what the handler shows of its steps. */
-  metadata: {
-    current_step?: unknown;
-    steps_completed?: unknown;
-    steps_total?: unknown;
-    [field: string]: unknown;
-  };
-  attempts: number;
-  error: JobError | null;
-  origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
-  parent_id: string | null;
-  parent_key: string | null;
-  schedule: string | null;
-  slot: string | null;
-  fire_id: string | null;
-  lease_until_at: string | null;
-  dead: boolean;
-  /** No new job was made: this one holds the key. */
-  deduped: boolean;
-};
-
-export type MadeKey = {
-  id: string;
-  /** Each holds those before it: read, run, operate, admin. */
-  scope: "read" | "run" | "operate" | "admin";
-  tenant: string | null;
-  note: string | null;
-  created_at: string;
-  created_by: string;
-  expires_at: string | null;
-  /** The key itself. It is never shown again: in an answer that is repeated for an `Idempotency-Key` it is null. Revoke a key whose answer was lost. */
-  key: string | null;
-};
-
-export type MadeWebhook = {
-  id: string;
-  url: string;
-  note: string | null;
-  /** Whose jobs it hears of; null: of all. */
-  tenant: string | null;
-  types: string[] | null;
-  schedules: string[] | null;
-  statuses: ("COMPLETED" | "FAILED" | "CANCELLED" | "EXPIRED")[] | null;
-  enabled: boolean;
-  disabled_reason: string | null;
-  created_at: string;
-  created_by: string;
-  /** null in an answer that is repeated for an `Idempotency-Key`: secrets are not stored with it. `GET` shows them. */
-  secret: string | null;
 };
 
 export type NewAlertChannel = {
@@ -1882,7 +1882,7 @@ export interface Operations {
     path: Record<never, never>;
     query: Record<never, never>;
     body: NewJob;
-    answer: MadeJob;
+    answer: CreatedJob;
   };
   /** List jobs, newest first */
   'GET /api/jobs': {
@@ -1944,7 +1944,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: never;
-    answer: MadeJob;
+    answer: CreatedJob;
   };
   /** Move a waiting job to another instant */
   'POST /api/jobs/{id}/reschedule': {
@@ -2002,7 +2002,7 @@ export interface Operations {
     path: Record<never, never>;
     query: Record<never, never>;
     body: NewKey;
-    answer: MadeKey;
+    answer: CreatedKey;
   };
   /** Revoke a key */
   'DELETE /api/keys/{id}': {
@@ -2443,7 +2443,7 @@ export interface Operations {
     path: Record<never, never>;
     query: Record<never, never>;
     body: NewWebhook;
-    answer: MadeWebhook;
+    answer: CreatedWebhook;
   };
   /** Show the secrets that sign callbacks, or HTTP targets */
   'GET /api/webhooks/secrets': {

@@ -160,4 +160,4 @@ export const createdJobSchema = z
     ...jobSchema.shape,
     deduped: z.boolean().openapi({ description: 'No new job was made: this one holds the key.' }),
   })
-  .openapi('MadeJob');
+  .openapi('CreatedJob');

@@ -36,7 +36,7 @@ export const createdKeySchema = z
         'The key itself. It is never shown again: in an answer that is repeated for an `Idempotency-Key` it is null. Revoke a key whose answer was lost.',
     }),
   })
-  .openapi('MadeKey');
+  .openapi('CreatedKey');
 
 /** Who asks. */
 export const sessionSchema = z

@@ -28,7 +28,7 @@ export const webhookSchema = z
 /** A webhook with the secret that its deliveries are signed with. */
 export const createdWebhookSchema = z
   .strictObject({ ...webhookSchema.shape, secret: z.string().nullable().openapi({ description: unstored }) })
-  .openapi('MadeWebhook');
+  .openapi('CreatedWebhook');
 
 /** What a webhook is made of, or changed to. */
 const webhookFields = {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runChaos } from '../../chaos.ts';
 import { reportText } from '../../report.ts';
-import { makePostgresGround } from './ground.ts';
+import { createPostgresGround } from './ground.ts';
 
 // Two minutes, and every kind of fault; `npm run chaos -- --engine postgres` goes on for as long as one likes, with any seed.
 test('real processes on a real PostgreSQL: killed, stopped, cut off, led to a new primary and lied to about the time, they keep every promise', async (t) => {
   if (process.platform !== 'linux') return t.skip('stops processes by what /proc tells of their threads');
-  const report = await runChaos({ minutes: 2, seed: 20_261_115, ground: makePostgresGround });
+  const report = await runChaos({ minutes: 2, seed: 20_261_115, ground: createPostgresGround });
   const text = reportText(report);
   t.diagnostic(text);
   assert.equal(report.violations.length, 0, text);

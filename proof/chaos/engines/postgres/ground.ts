@@ -9,7 +9,7 @@ import { createSeats } from './seats.ts';
 const query = 'schema=chaos';
 
 /** Starts the servers. */
-export async function makePostgresGround(options: GroundOptions): Promise<Ground> {
+export async function createPostgresGround(options: GroundOptions): Promise<Ground> {
   const { folder, hasPooler = false } = options;
   const cluster = await startCluster({ isSynchronous: true, hasPooler });
   const { url } = cluster.primary();

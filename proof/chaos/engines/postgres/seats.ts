@@ -27,7 +27,7 @@ export function createSeats(options: { folder: string; url: string; port: number
   const all: PostgresSeat[] = [];
   const free: PostgresSeat[] = [];
 
-  async function make(): Promise<PostgresSeat> {
+  async function create(): Promise<PostgresSeat> {
     const number = all.length;
     const wire = startWire();
     const way = await startTcpProxy(port, wire?.hostAddress);
@@ -52,7 +52,7 @@ export function createSeats(options: { folder: string; url: string; port: number
   }
 
   return {
-    take: async () => free.shift() ?? (await make()),
+    take: async () => free.shift() ?? (await create()),
     async stop() {
       for (const { way, wire } of all) {
         await way.stop();

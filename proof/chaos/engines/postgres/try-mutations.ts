@@ -1,6 +1,6 @@
 /** Runs with a defect in the store, and tells which invariants found it. */
 import { runChaos } from '../../chaos.ts';
-import { makePostgresGround } from './ground.ts';
+import { createPostgresGround } from './ground.ts';
 import { mutate, mutations } from './mutations.ts';
 
 /** Tries each defect whose name matches; answers whether all were caught by the invariants that should. */
@@ -15,7 +15,7 @@ export async function tryMutations(options: {
     const { name, faults, caughtBy } = mutation;
     if (!only.test(name)) continue;
     const found = await runChaos({
-      ...{ minutes, seed, only: faults, ground: makePostgresGround },
+      ...{ minutes, seed, only: faults, ground: createPostgresGround },
       prepare: (store) => mutate(store, mutation),
     }).then(
       ({ violations }) => violations.map(({ invariant }) => invariant),

@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { freeze } from '../../../../packages/core/test/processes/freeze.ts';
 import type { Ground, GroundOptions } from '../../ground.ts';
 import { fileFaults } from './faults.ts';
-import { makePlace } from './place.ts';
+import { createPlace } from './place.ts';
 
 /** Makes a place for the file. */
-export function makeSqliteGround({ folder }: GroundOptions): Ground {
-  const place = makePlace(folder);
+export function createSqliteGround({ folder }: GroundOptions): Ground {
+  const place = createPlace(folder);
   const file = join(place.folder, 'duly.db');
   // The patience of a call is shorter than the longest lock, so that callers meet it.
   const store = `sqlite:${file}?busy=2s`;

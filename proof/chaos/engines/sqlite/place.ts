@@ -22,7 +22,7 @@ function run(command: string, args: string[]): boolean {
 }
 
 /** Makes the place in a folder: a file system of its own where this user may mount one, else limits on the size of files. */
-export function makePlace(parent: string): Place {
+export function createPlace(parent: string): Place {
   const folder = join(parent, 'store');
   mkdirSync(folder);
   if (!run('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'duly-chaos', folder])) return limited(folder);

@@ -64,7 +64,7 @@ describe('PostgreSQL, days of history', () => {
         reply.jobs.map((job) => job?.id ?? null),
         [null, late, far],
       );
-      assert.equal(reply.prunedMadeAt, noonAt);
+      assert.equal(reply.prunedCreatedAt, noonAt);
       assert.equal(await keepAll(work, noonAt + 3 * dayMs), 0, 'again changes nothing');
     } finally {
       await engine.close();
@@ -128,20 +128,20 @@ describe('PostgreSQL, days of history', () => {
   it('a settlement that meets the making of its day is done once the day is there', async () => {
     const fresh = `${schema}_race`;
     const engine = createPostgresEngine(await open({ schema: fresh }));
-    const maker = new pg.Client({ connectionString: url });
-    await maker.connect();
+    const creator = new pg.Client({ connectionString: url });
+    await creator.connect();
     try {
       const claim = claimRequest();
       const specs = [jobSpec({ due: { at: noonAt } }), jobSpec({ due: { at: noonAt }, serial: 'one' })];
       const { claimed } = await engine.enqueue({ now: noonAt, groups: [{ jobs: specs }], claim });
       // The days are made and not yet committed: whoever ends a job now waits for history, which has no day for it.
-      await maker.query('BEGIN');
-      await maker.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      await creator.query('BEGIN');
+      await creator.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
       const settling = claimed.map((lease) =>
         engine.exchange({ now: noonAt, settle: [settlement(lease, 'COMPLETED')], claim: null }),
       );
-      await untilWaiting(claimed.length, maker);
-      await maker.query('COMMIT');
+      await untilWaiting(claimed.length, creator);
+      await creator.query('COMMIT');
       for (const reply of await Promise.all(settling)) assert.deepEqual(reply.settled, ['done']);
       const rows = await ask(`SELECT tableoid::regclass::text AS place FROM "${fresh}".finished`);
       assert.deepEqual(
@@ -149,7 +149,7 @@ describe('PostgreSQL, days of history', () => {
         claimed.map(() => `${fresh}.finished_20270122`),
       );
     } finally {
-      await maker.end();
+      await creator.end();
       await engine.close();
       await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
     }
@@ -158,8 +158,8 @@ describe('PostgreSQL, days of history', () => {
   it('a read that meets the making of a day finds what moved there', async () => {
     const fresh = `${schema}_read`;
     const engine = createPostgresEngine(await open({ schema: fresh }));
-    const maker = new pg.Client({ connectionString: url });
-    await maker.connect();
+    const creator = new pg.Client({ connectionString: url });
+    await creator.connect();
     try {
       const dedupe = { key: 'k', forMs: 20 * dayMs, mode: 'drop' as const, maxWaitMs: null };
       const spec = jobSpec({ due: { at: noonAt }, dedupe });
@@ -176,11 +176,11 @@ describe('PostgreSQL, days of history', () => {
         async () => (await engine.list({ now: noonAt, filter: { ids: [spec.id] }, ...page })).jobs,
       ];
       // The day is made with what waited for it, and not yet committed: who reads history waits, and has been planned.
-      await maker.query('BEGIN');
-      await maker.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      await creator.query('BEGIN');
+      await creator.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
       const reading = reads.map((read) => read());
-      await untilWaiting(reads.length, maker);
-      await maker.query('COMMIT');
+      await untilWaiting(reads.length, creator);
+      await creator.query('COMMIT');
       for (const jobs of await Promise.all(reading)) {
         assert.deepEqual(
           jobs.map((job) => job?.id),
@@ -188,7 +188,7 @@ describe('PostgreSQL, days of history', () => {
         );
       }
     } finally {
-      await maker.end();
+      await creator.end();
       await engine.close();
       await ask(`DROP SCHEMA IF EXISTS "${fresh}" CASCADE`);
     }
@@ -213,8 +213,11 @@ describe('PostgreSQL, days of history', () => {
         const pick = ({ jobs, more }: { jobs: number; more: boolean }) => [jobs, more];
         assert.deepEqual(pick(await keepDays(work, noonAt + 3 * dayMs, 1)), [1, true]);
         assert.deepEqual(pick(await keepDays(work, noonAt + 3 * dayMs, 2)), [1, false]);
-        const { jobs, prunedMadeAt } = await engine.get({ now: noonAt, ids: [...ids, kept] });
-        assert.deepEqual([jobs.map((job) => job?.id), prunedMadeAt], [[undefined, undefined, kept], noonAt]);
+        const { jobs, prunedCreatedAt } = await engine.get({ now: noonAt, ids: [...ids, kept] });
+        assert.deepEqual(
+          [jobs.map((job) => job?.id), prunedCreatedAt],
+          [[undefined, undefined, kept], noonAt],
+        );
         // By the server's clock, as a node does it.
         const asked = { limit: 10, ledgerMs: dayMs, auditMs: dayMs, changesMs: dayMs };
         assert.equal((await createPostgresEngine(guest).prune(asked)).more, false);

@@ -31,12 +31,12 @@ it('a job made by another Duly starts at once, by its notification', async () =>
   const started = Promise.withResolvers<void>();
   node.task({ name: 'ping', run: async () => started.resolve() });
   await node.start({ roles: ['worker'] });
-  const maker = createDuly({ store });
-  const ping = maker.task({ name: 'ping', run: async () => {} });
-  await maker.open();
+  const creator = createDuly({ store });
+  const ping = creator.task({ name: 'ping', run: async () => {} });
+  await creator.open();
   await ping.now(null);
   await started.promise;
-  await Promise.all([node.stop(), maker.stop()]);
+  await Promise.all([node.stop(), creator.stop()]);
 });
 
 it('a pool of the program’s own carries everything and is left open', async () => {
@@ -74,8 +74,8 @@ it('behind a pooler in transaction mode, without a direct connection, everything
   const started = Promise.withResolvers<void>();
   node.task({ name: 'ping', run: async () => started.resolve() });
   await node.start({ roles: ['worker'] });
-  const maker = createDuly({ store });
-  const job = await maker.task({ name: 'ping', run: async () => {} }).now(null);
+  const creator = createDuly({ store });
+  const job = await creator.task({ name: 'ping', run: async () => {} }).now(null);
   await started.promise;
   const [row] = await ask(
     `SELECT (SELECT lateness_ms FROM ${schema}.jobs WHERE id = $1) AS live, (SELECT lateness_ms FROM ${schema}.finished WHERE id = $1) AS over`,
@@ -84,7 +84,7 @@ it('behind a pooler in transaction mode, without a direct connection, everything
   const lateness = Number(row?.live ?? row?.over);
   // One second of sleep, and what a busy machine adds to it.
   assert.ok(lateness < 3_000, `it started ${lateness} ms late`);
-  await Promise.all([node.stop(), maker.stop()]);
+  await Promise.all([node.stop(), creator.stop()]);
   await bouncer.stop();
 });
 
@@ -118,14 +118,14 @@ it('what a call knows of the job it made is what the store keeps', async () => {
 
 it('a process that only makes jobs has no connection that listens', async () => {
   const schema = freshSchema();
-  const maker = createDuly({ store: inSchema(url, schema) });
-  await maker.task({ name: 'a', run: async () => {} }).now(null);
+  const creator = createDuly({ store: inSchema(url, schema) });
+  await creator.task({ name: 'a', run: async () => {} }).now(null);
   const [row] = await ask(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND query LIKE '%' || $1 || '%'",
     [schema],
   );
   assert.equal(row?.n, 0);
-  await maker.stop();
+  await creator.stop();
 });
 
 it('a node whose outcomes cannot be recorded says so to the others, and takes work again afterwards', async () => {

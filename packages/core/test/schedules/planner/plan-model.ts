@@ -69,7 +69,7 @@ export class PlanModel {
   newestRun: string | null = null;
   missedSinceFired: number[] = [];
   mergedInto = new Map<string, number[]>();
-  madeAt = new Map<string, number>();
+  createdAt = new Map<string, number>();
   named = new Set<number>();
   namesComing = false;
   pausedAt: number | null = null;
@@ -439,7 +439,7 @@ export class PlanModel {
       const merged = [...(this.mergedInto.get(way.into) ?? []), slotAt];
       this.mergedInto.delete(way.into);
       this.mergedInto.set(way.into, merged);
-      if (!this.madeAt.has(way.into)) this.madeAt.set(way.into, this.reported.now);
+      if (!this.createdAt.has(way.into)) this.createdAt.set(way.into, this.reported.now);
       const fresh = this.step.runs.find(({ id }) => id === way.into);
       if (fresh === undefined) this.step.reported.set(way.into, coversOf(merged));
       else fresh.covers = coversOf(merged);
@@ -608,8 +608,8 @@ export class PlanModel {
       // The store tells of the ten oldest. If none of them is younger than the newest that was made to wait, that one waits still.
       const newest = [...this.mergedInto.keys()].at(-1);
       if (newest !== undefined && this.seenCount > others.length) {
-        const madeAt = this.madeAt.get(newest) ?? 0;
-        if (this.reported.active.every(({ id, dueAt }) => id !== newest && dueAt <= madeAt)) {
+        const createdAt = this.createdAt.get(newest) ?? 0;
+        if (this.reported.active.every(({ id, dueAt }) => id !== newest && dueAt <= createdAt)) {
           return { do: 'merge', into: newest };
         }
       }
@@ -656,7 +656,7 @@ export class PlanModel {
   ): string {
     const { cancel, covered, hasOwnInput = false, ...rest } = run;
     const id = this.reported.newJobId();
-    this.madeAt.set(id, this.reported.now);
+    this.createdAt.set(id, this.reported.now);
     this.step.runs.push({ id, ...rest, covers: coversOf(covered) });
     if (run.allow) return id;
     this.step.cancel.push(...cancel);

@@ -23,7 +23,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
-const madeAt = Date.parse('2027-01-15T10:00:00Z');
+const createdAt = Date.parse('2027-01-15T10:00:00Z');
 
 function specOf(rule: RuleInput, written: SchedulePolicies = {}): ScheduleSpec {
   const kind = ruleKinds.find((one) => one in rule) ?? assert.fail('no rule');
@@ -58,9 +58,9 @@ function setup({
     id,
     generation: 2,
     spec: specOf(rule, policies),
-    rule: planRule ?? toPlanRule(resolveRule(rule, { anchorAt: madeAt })),
-    state: createState(madeAt),
-    now: madeAt,
+    rule: planRule ?? toPlanRule(resolveRule(rule, { anchorAt: createdAt })),
+    state: createState(createdAt),
+    now: createdAt,
     node: 'node-a',
     active: [],
     activeCount: 0,
@@ -74,15 +74,15 @@ function setup({
 const running = (id: string): ActiveRun => ({
   id,
   status: 'RUNNING',
-  slotAt: madeAt,
+  slotAt: createdAt,
   origin: 'schedule',
-  dueAt: madeAt,
+  dueAt: createdAt,
   cancelRequestedAt: null,
 });
 
 /** A rule that counts how often it is asked. */
 function counted(rule: RuleInput): { planRule: CalendarRule; calls: () => number } {
-  const inner = toPlanRule(resolveRule(rule, { anchorAt: madeAt })) as CalendarRule;
+  const inner = toPlanRule(resolveRule(rule, { anchorAt: createdAt })) as CalendarRule;
   let calls = 0;
   const count = (slots: Slots): Slots => {
     const asked = <Args extends number[], Answer>(
@@ -109,7 +109,7 @@ for (const missed of ['skip', 'latest', 'all'] as const) {
       const { planRule, calls } = counted({ cron: '* * * * * *' });
       const input = setup({ planRule, policies: { missed } });
       const before = calls();
-      const created = plan({ ...input, now: madeAt + awayMs });
+      const created = plan({ ...input, now: createdAt + awayMs });
       return { calls: calls() - before, created };
     };
     const short = callsFor(3 * minute);
@@ -124,13 +124,13 @@ for (const missed of ['skip', 'latest', 'all'] as const) {
 
 test('a long gap with exclusions is one row that counts what was missed, and covers leave the excluded ones out too', () => {
   const input = setup({ rule: { rate: '1s', exclude: '* 12 * * *' }, policies: { missed: 'latest' } });
-  const created = plan({ ...input, now: madeAt + 10 * day + hour });
+  const created = plan({ ...input, now: createdAt + 10 * day + hour });
   const [row, last] = created.slots;
   assert.equal(last?.decision, 'fired');
-  const all = ((last?.fromAt as number) - madeAt) / second - 1;
+  const all = ((last?.fromAt as number) - createdAt) / second - 1;
   assert.deepEqual(
     [row?.fromAt, row?.count, row?.decision, row?.reason],
-    [madeAt + second, all - 10 * 3_600, 'missed', 'late, not the latest'],
+    [createdAt + second, all - 10 * 3_600, 'missed', 'late, not the latest'],
   );
   assert.equal(created.runs[0]?.details.covers?.count, all - 10 * 3_600);
 });
@@ -140,7 +140,7 @@ test('a short gap with exclusions tells them apart', () => {
     rule: { cron: '* * * * *', exclude: '10-19 * * * *' },
     policies: { missed: 'skip' },
   });
-  const created = plan({ ...input, now: madeAt + 30 * minute + 30 * second });
+  const created = plan({ ...input, now: createdAt + 30 * minute + 30 * second });
   assert.deepEqual(
     created.slots.map(({ count, decision }) => [count, decision]),
     [
@@ -188,7 +188,7 @@ test('a run carries what the handler is told', () => {
 
 test('deadlines count from the due instant', () => {
   const policies = { startDeadline: '10m', finishDeadline: '1h', jitter: '5m' };
-  const created = plan({ ...setup({ policies }), now: madeAt + hour + 5 * minute });
+  const created = plan({ ...setup({ policies }), now: createdAt + hour + 5 * minute });
   const run = created.runs[0] ?? assert.fail('nothing fired');
   assert.equal(run.finishDeadlineAt, run.dueAt + hour);
   assert.equal(run.startDeadlineMs, 10 * minute);
@@ -202,7 +202,7 @@ test('jitter is the same for the same schedule, differs between schedules, and e
     jitterMode: 'perSchedule' | 'perFire',
     jitterMs = 10 * minute,
   ): number => dueAtOf({ id, policies: { jitterMs, jitterMode } }, all, slotAt) - slotAt;
-  const slots = Array.from({ length: 200 }, (_, i) => madeAt + (i + 1) * 10 * minute);
+  const slots = Array.from({ length: 200 }, (_, i) => createdAt + (i + 1) * 10 * minute);
   const perSchedule = new Set(slots.map((slotAt) => dueAt('sch_a', slotAt, 'perSchedule')));
   const perFire = slots.map((slotAt) => dueAt('sch_a', slotAt, 'perFire'));
   assert.equal(perSchedule.size, 1);
@@ -212,7 +212,7 @@ test('jitter is the same for the same schedule, differs between schedules, and e
     slots.map((slotAt) => dueAt('sch_a', slotAt, 'perFire')),
   );
   const offsets = Array.from({ length: 1_000 }, (_, i) =>
-    dueAt(`user-${i}`, madeAt + 10 * minute, 'perSchedule'),
+    dueAt(`user-${i}`, createdAt + 10 * minute, 'perSchedule'),
   );
   for (const offset of [...offsets, ...perFire]) assert.ok(offset >= 0 && offset < 10 * minute);
   // Spread evenly: each tenth of the period gets its share.
@@ -225,7 +225,7 @@ test('jitter is the same for the same schedule, differs between schedules, and e
 
 test('a node whose catch-up budget is spent creates what it may, continues after a second, and decides the same', () => {
   const policies = { missed: 'all', overlap: 'allow', catchUpLimit: 6 } as const;
-  const now = madeAt + 10 * hour + 30 * minute;
+  const now = createdAt + 10 * hour + 30 * minute;
   const whole = plan({ ...setup({ policies }), now });
   let input = setup({ policies });
   const slots: Plan['slots'] = [];
@@ -246,7 +246,11 @@ test('a node whose catch-up budget is spent creates what it may, continues after
 });
 
 test('a live slot needs no catch-up budget', () => {
-  const created = plan({ ...setup(), now: madeAt + hour, limits: { leaseMs: 3 * second, catchUpBudget: 0 } });
+  const created = plan({
+    ...setup(),
+    now: createdAt + hour,
+    limits: { leaseMs: 3 * second, catchUpBudget: 0 },
+  });
   assert.equal(created.runs.length, 1);
   assert.equal(created.more, false);
 });
@@ -255,7 +259,7 @@ test('a run behind more than ten others waits for the oldest, the newest, and in
   const input = setup({ policies: { overlap: 'bufferAll' } });
   const active = Array.from({ length: 10 }, (_, i) => running(`old_${i}`));
   const state = { ...input.state, lastRunId: 'newest' };
-  const run = plan({ ...input, state, active, activeCount: 25, now: madeAt + hour }).runs[0];
+  const run = plan({ ...input, state, active, activeCount: 25, now: createdAt + hour }).runs[0];
   assert.deepEqual(run?.gates, [...active.map(({ id }) => id), 'newest']);
   assert.equal(run?.line, 'schedule:sch_a');
 });
@@ -266,51 +270,51 @@ test('under bufferOne one run waits, also behind more than ten that the store do
     ...running(`old_${i}`),
     origin: 'backfill' as const,
   }));
-  const first = plan({ ...input, active, activeCount: 11, now: madeAt + hour });
+  const first = plan({ ...input, active, activeCount: 11, now: createdAt + hour });
   assert.equal(first.runs.length, 1);
-  const second_ = plan({ ...input, state: first.state, active, activeCount: 12, now: madeAt + 2 * hour });
+  const second_ = plan({ ...input, state: first.state, active, activeCount: 12, now: createdAt + 2 * hour });
   assert.deepEqual([second_.runs.length, second_.slots[0]?.decision], [0, 'merged']);
   assert.deepEqual(
     second_.mergedInto.map(({ id }) => id),
     ['job_1'],
   );
   // A newer one among the oldest ten: the run that waited is over, and another may wait.
-  const newer = active.map((run) => ({ ...run, dueAt: madeAt + 3 * hour }));
+  const newer = active.map((run) => ({ ...run, dueAt: createdAt + 3 * hour }));
   const third = plan({
     ...input,
     state: first.state,
     active: newer,
     activeCount: 12,
-    now: madeAt + 2 * hour,
+    now: createdAt + 2 * hour,
   });
   assert.equal(third.runs.length, 1);
 });
 
 test('two slots under cancelOther are decided in two looks: the first run must be in the store before it is cancelled', () => {
   const input = setup({ rule: { rate: '1s' }, policies: { overlap: 'cancelOther' } });
-  const first = plan({ ...input, now: madeAt + 2 * second });
-  assert.deepEqual([first.runs.length, first.more, first.dueAt], [1, true, madeAt + 2 * second]);
+  const first = plan({ ...input, now: createdAt + 2 * second });
+  assert.deepEqual([first.runs.length, first.more, first.dueAt], [1, true, createdAt + 2 * second]);
   const active = [{ ...running('job_1'), status: 'PENDING' as const }];
-  const then = plan({ ...input, state: first.state, active, activeCount: 1, now: madeAt + 2 * second });
+  const then = plan({ ...input, state: first.state, active, activeCount: 1, now: createdAt + 2 * second });
   assert.deepEqual(then.cancel, [{ id: 'job_1', mode: 'ask' }]);
   assert.equal(then.more, false);
 });
 
 test('a backfill keeps its places apart, and is refused when it is too large', () => {
-  const input = { ...setup(), now: madeAt + 8 * hour };
+  const input = { ...setup(), now: createdAt + 8 * hour };
   const request = {
-    fromAt: madeAt,
-    toAt: madeAt + 5 * hour,
+    fromAt: createdAt,
+    toAt: createdAt + 5 * hour,
     order: 'newest' as const,
     concurrency: 2,
     reprocess: false,
     allow: true,
   };
-  const runs = { completed: new Set([madeAt + hour]), unfinished: new Set([madeAt + 2 * hour]) };
+  const runs = { completed: new Set([createdAt + hour]), unfinished: new Set([createdAt + 2 * hour]) };
   const created = planBackfill(input, request, runs);
   assert.deepEqual(
     created.slots,
-    [5, 4, 3, 0].map((i) => madeAt + i * hour),
+    [5, 4, 3, 0].map((i) => createdAt + i * hour),
   );
   assert.deepEqual([created.completedCount, created.unfinishedCount], [1, 1]);
   assert.deepEqual(created.plan.slots, [], 'decisions are not changed');
@@ -325,8 +329,8 @@ test('a backfill keeps its places apart, and is refused when it is too large', (
   assert.throws(
     () =>
       planBackfill(
-        { ...setup({ rule: { rate: '1s' } }), now: madeAt + day },
-        { ...request, toAt: madeAt + day },
+        { ...setup({ rule: { rate: '1s' } }), now: createdAt + day },
+        { ...request, toAt: createdAt + day },
         runs,
       ),
     (error) => isDulyError(error, 'backfill_too_large'),
@@ -335,38 +339,38 @@ test('a backfill keeps its places apart, and is refused when it is too large', (
 
 test('a trigger leaves cursor and due instant alone', () => {
   const input = setup();
-  const { plan: created, outcome } = planTrigger({ ...input, now: madeAt + minute }, { allow: false });
+  const { plan: created, outcome } = planTrigger({ ...input, now: createdAt + minute }, { allow: false });
   assert.equal(outcome.kind, 'created');
-  assert.deepEqual([created.state.cursorAt, created.dueAt], [madeAt, madeAt + hour]);
+  assert.deepEqual([created.state.cursorAt, created.dueAt], [createdAt, createdAt + hour]);
   assert.equal(created.runs[0]?.fireId, 'sch_a/2/trigger/job_1');
 });
 
 test('a pause cannot end before it begins', () => {
   assert.throws(
-    () => planPause(setup(), { note: null, untilAt: madeAt, by: null }),
+    () => planPause(setup(), { note: null, untilAt: createdAt, by: null }),
     (error) => isDulyError(error, 'invalid_option'),
   );
 });
 
 test('the next run is told as far as it is known', () => {
-  const input = setup({ policies: { endAt: madeAt + 3 * hour, maxRuns: 2 } });
+  const input = setup({ policies: { endAt: createdAt + 3 * hour, maxRuns: 2 } });
   const at = (state: Partial<PlanInput['state']>): number | null =>
     nextComing({ ...input, state: { ...input.state, ...state } })?.slotAt ?? null;
-  assert.equal(at({}), madeAt + hour);
-  assert.equal(at({ skips: [madeAt + hour] }), madeAt + 2 * hour);
+  assert.equal(at({}), createdAt + hour);
+  assert.equal(at({ skips: [createdAt + hour] }), createdAt + 2 * hour);
   assert.equal(at({ firedCount: 2 }), null);
-  assert.equal(at({ cursorAt: madeAt + 3 * hour }), null);
-  const pause = { at: madeAt, note: null, cause: 'person' as const, by: null };
+  assert.equal(at({ cursorAt: createdAt + 3 * hour }), null);
+  const pause = { at: createdAt, note: null, cause: 'person' as const, by: null };
   assert.equal(at({ pause: { ...pause, untilAt: null } }), null);
-  assert.equal(at({ pause: { ...pause, untilAt: madeAt + 90 * minute } }), madeAt + 2 * hour);
+  assert.equal(at({ pause: { ...pause, untilAt: createdAt + 90 * minute } }), createdAt + 2 * hour);
 });
 
 test('the next run is the one that falls due after the pause, also when its slot comes in it', () => {
   const input = setup({ policies: { jitter: '50m' } });
-  const slotAt = madeAt + hour;
+  const slotAt = createdAt + hour;
   const dueAt = slotAt + jitterOffsetMs({ id: input.id, policies: input.spec.policies }, slotAt);
   const next = (untilAt: number): ReturnType<typeof nextComing> => {
-    const pause = { at: madeAt, note: null, cause: 'person' as const, by: null, untilAt };
+    const pause = { at: createdAt, note: null, cause: 'person' as const, by: null, untilAt };
     return nextComing({ ...input, state: { ...input.state, pause } });
   };
   assert.ok(dueAt > slotAt + minute);
@@ -382,26 +386,32 @@ test('the next run of a fixed delay is past what is skipped, excluded or held', 
     policies: Parameters<typeof specOf>[1] = {},
   ): ReturnType<typeof nextComing> => {
     const input = setup({ rule, policies });
-    const nextSlotAt = madeAt + 10 * minute;
+    const nextSlotAt = createdAt + 10 * minute;
     return nextComing({ ...input, state: { ...input.state, nextSlotAt, ...state } });
   };
   const at = (minutes: number): ReturnType<typeof nextComing> => ({
-    slotAt: madeAt + minutes * minute,
-    dueAt: madeAt + minutes * minute,
+    slotAt: createdAt + minutes * minute,
+    dueAt: createdAt + minutes * minute,
   });
   const delay = { delay: '10m' as const };
   assert.deepEqual(next(delay, {}), at(10));
-  assert.deepEqual(next(delay, { skips: [madeAt + 10 * minute] }), at(20));
+  assert.deepEqual(next(delay, { skips: [createdAt + 10 * minute] }), at(20));
   assert.equal(next(delay, { nextSlotAt: null, outstanding: 'job_1' }), null);
-  assert.equal(next(delay, { skips: [madeAt + 10 * minute] }, { endAt: madeAt + 15 * minute }), null);
-  const date = new Date(madeAt).toISOString().slice(0, 10);
+  assert.equal(next(delay, { skips: [createdAt + 10 * minute] }, { endAt: createdAt + 15 * minute }), null);
+  const date = new Date(createdAt).toISOString().slice(0, 10);
   const excluded = next({ ...delay, exclude: date }, {});
   assert.ok(excluded !== null && new Date(excluded.slotAt).toISOString().slice(0, 10) > date);
-  const pause = { at: madeAt, note: null, cause: 'person' as const, by: null, untilAt: madeAt + 15 * minute };
+  const pause = {
+    at: createdAt,
+    note: null,
+    cause: 'person' as const,
+    by: null,
+    untilAt: createdAt + 15 * minute,
+  };
   assert.deepEqual(next(delay, { pause }, { onResume: 'skip' }), at(25));
   assert.deepEqual(next(delay, { pause }, { onResume: 'latest' }), {
-    slotAt: madeAt + 10 * minute,
-    dueAt: madeAt + 15 * minute,
+    slotAt: createdAt + 10 * minute,
+    dueAt: createdAt + 15 * minute,
   });
 });
 
@@ -437,10 +447,10 @@ test('what names the slots is the rule: not exclude, not endAt, and startAt only
   const cron = specOf({ cron: '0 * * * *' });
   const isSame = (one: ScheduleSpec, other: ScheduleSpec): boolean => hasSameRule(one, other);
   assert.ok(
-    isSame(cron, specOf({ cron: '0 * * * *', exclude: '2027-12-25' }, { endAt: madeAt, missed: 'all' })),
+    isSame(cron, specOf({ cron: '0 * * * *', exclude: '2027-12-25' }, { endAt: createdAt, missed: 'all' })),
   );
-  assert.ok(isSame(cron, specOf({ cron: '0 * * * *' }, { startAt: madeAt })));
+  assert.ok(isSame(cron, specOf({ cron: '0 * * * *' }, { startAt: createdAt })));
   assert.ok(!isSame(cron, specOf({ cron: '0 * * * *', timezone: 'Europe/Rome' })));
   assert.ok(!isSame(cron, specOf({ cron: '1 * * * *' })));
-  assert.ok(!isSame(specOf({ rate: '1h' }), specOf({ rate: '1h' }, { startAt: madeAt })));
+  assert.ok(!isSame(specOf({ rate: '1h' }), specOf({ rate: '1h' }, { startAt: createdAt })));
 });

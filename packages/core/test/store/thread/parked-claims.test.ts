@@ -267,8 +267,8 @@ function nextJobsNotification(engine: Store['engine'], look: () => void): Promis
 
 test('a job that another process makes is given to a worker that did not ask', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const maker = await openStore(url);
-  t.after(() => maker.engine.close());
+  const creator = await openStore(url);
+  t.after(() => creator.engine.close());
   const { store, parked, nextDelivery, stand } = await openWorker(t, url);
   await stand();
   let isUsed = false;
@@ -276,7 +276,7 @@ test('a job that another process makes is given to a worker that did not ask', a
     isUsed = parked.isUsed();
   });
   const spec = dueNow();
-  await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  await creator.engine.enqueue({ groups: [{ jobs: [spec] }] });
   const reply = await nextDelivery();
   assert.deepEqual(
     reply?.claimed.map(({ id }) => id),
@@ -302,17 +302,17 @@ test('a worker whose main loop is blocked loses what it was given to others, uns
   const { store, nextDelivery, stand } = await openWorker(t, `sqlite:${file}`);
   await stand();
   // A thread of its own makes the job, while nothing on this one runs: no timer, no message.
-  const maker = await openStore(`sqlite:${file}`);
-  t.after(() => maker.engine.close());
+  const creator = await openStore(`sqlite:${file}`);
+  t.after(() => creator.engine.close());
   const spec = dueNow();
-  const created = maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  const created = creator.engine.enqueue({ groups: [{ jobs: [spec] }] });
   blockUntilGivenBack(file, spec.id);
   await created;
   assert.equal(await nextDelivery(), null, 'it is told that it came too late');
   const { jobs } = await store.engine.get({ ids: [spec.id] });
   assert.equal(jobs[0]?.status, 'PENDING');
   assert.equal(jobs[0]?.losses, 0);
-  const { claimed } = await maker.engine.exchange({ settle: [], claim: claimRequest({ node: 'node_2' }) });
+  const { claimed } = await creator.engine.exchange({ settle: [], claim: claimRequest({ node: 'node_2' }) });
   assert.equal(claimed[0]?.id, spec.id);
 });
 
@@ -335,8 +335,8 @@ function blockUntilGivenBack(file: string, id: string): void {
 
 test('once a worker has closed its place nothing is claimed for it', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const maker = await openStore(url);
-  t.after(() => maker.engine.close());
+  const creator = await openStore(url);
+  t.after(() => creator.engine.close());
   const { store, parked, stand } = await openWorker(t, url);
   await stand();
   await parked.close();
@@ -345,7 +345,7 @@ test('once a worker has closed its place nothing is claimed for it', async (t) =
     isUsed = parked.isUsed();
   });
   const spec = dueNow();
-  await maker.engine.enqueue({ groups: [{ jobs: [spec] }] });
+  await creator.engine.enqueue({ groups: [{ jobs: [spec] }] });
   await notified;
   assert.equal(isUsed, false);
   assert.equal((await store.engine.get({ ids: [spec.id] })).jobs[0]?.status, 'PENDING');
@@ -353,9 +353,9 @@ test('once a worker has closed its place nothing is claimed for it', async (t) =
 
 test('no job is left running by a node that stops while it is made', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const maker = new Duly({ store: url, logger: false });
-  t.after(() => maker.stop());
-  const created = maker.task({ name: 'work', run: () => {} });
+  const creator = new Duly({ store: url, logger: false });
+  t.after(() => creator.stop());
+  const created = creator.task({ name: 'work', run: () => {} });
   for (let n = 0; n < 8; n++) {
     const node = new Duly({ store: url, logger: false });
     node.task({ name: 'work', run: () => {} });
@@ -363,26 +363,26 @@ test('no job is left running by a node that stops while it is made', async (t) =
     await node.start();
     await isIdle;
     const [job] = await Promise.all([created.now(), node.stop()]);
-    const { status } = (await maker.job(job.id).get()) ?? {};
+    const { status } = (await creator.job(job.id).get()) ?? {};
     assert.ok(status === 'PENDING' || status === 'COMPLETED', `stop ${n}: the job is ${status}`);
-    if (status === 'PENDING') await maker.job(job.id).cancel();
+    if (status === 'PENDING') await creator.job(job.id).cancel();
   }
 });
 
 test('a job that falls due while the jobs of a parked claim run starts at its time', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
-  const maker = new Duly({ store: url, logger: false });
+  const creator = new Duly({ store: url, logger: false });
   const node = new Duly({ store: url, logger: false });
   const long = Promise.withResolvers<void>();
   t.after(async () => {
     long.resolve();
-    await Promise.all([maker.stop(), node.stop()]);
+    await Promise.all([creator.stop(), node.stop()]);
   });
   const define = (duly: Duly) => ({
     long: duly.task({ name: 'long', run: () => long.promise }),
     short: duly.task({ name: 'short', run: ({ lateness }) => lateness }),
   });
-  const created = define(maker);
+  const created = define(creator);
   define(node);
   const isIdle = node.next('idle');
   await node.start();

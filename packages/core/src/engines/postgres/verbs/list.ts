@@ -38,7 +38,7 @@ export async function get(work: Work, input: GetInput): Promise<GetReply> {
     const row = found.get(id);
     return row === undefined ? null : toJobRecord(row, now);
   });
-  return { now, jobs, prunedMadeAt: pruned };
+  return { now, jobs, prunedCreatedAt: pruned };
 }
 
 /** See the contract. */
@@ -47,7 +47,7 @@ export async function holder(work: Work, { now: stamp, type, tenant, key }: Hold
     FoundRow,
   ];
   const { now, pruned } = row;
-  return { now, jobs: [row.id === null ? null : toJobRecord(row, now)], prunedMadeAt: pruned };
+  return { now, jobs: [row.id === null ? null : toJobRecord(row, now)], prunedCreatedAt: pruned };
 }
 
 /** See the contract. */

@@ -254,7 +254,7 @@ async function stateOf(work: Work, input: TransferInput): Promise<TransferReply>
       now,
       mark,
       counts: await countsOf(rows, prefix),
-      counters: { fence: fence?.n ?? 0, changes: feed?.n ?? 0, prunedMadeAt: pruned?.value ?? null },
+      counters: { fence: fence?.n ?? 0, changes: feed?.n ?? 0, prunedCreatedAt: pruned?.value ?? null },
       nodes: prefix === '' ? await liveNodes(rows, now) : 0,
     };
   });
@@ -322,7 +322,7 @@ export async function importRows(work: Work, input: ImportRowsInput): Promise<Re
   });
 }
 
-async function settle(rows: Rows, { fence, changes, prunedMadeAt }: TransferCounters): Promise<void> {
+async function settle(rows: Rows, { fence, changes, prunedCreatedAt }: TransferCounters): Promise<void> {
   await rename(rows, fencedPrefix, '');
   await rows("SELECT setval('duly.fence', greatest($1::bigint, (SELECT last_value FROM duly.fence)))", [
     Math.max(1, fence),
@@ -344,7 +344,7 @@ async function settle(rows: Rows, { fence, changes, prunedMadeAt }: TransferCoun
     'UPDATE duly.feed_pages SET first_position = greatest(first_position, $1::bigint + 1) WHERE n = 0',
     [changes],
   );
-  if (prunedMadeAt !== null) await rows('SELECT duly.note_pruned_1($1::bigint)', [prunedMadeAt]);
+  if (prunedCreatedAt !== null) await rows('SELECT duly.note_pruned_1($1::bigint)', [prunedCreatedAt]);
   for (const table of ['jobs', 'schedules', 'slots', 'finished', 'dead']) await rows(`ANALYZE duly.${table}`);
 }
 

@@ -36,16 +36,16 @@ import type { ChangeEntry, Work } from '../work.ts';
 
 /** See the contract. */
 export function get(work: Work, input: GetInput): Omit<GetReply, 'now'> {
-  return { jobs: input.ids.map((id) => readJob(work, id)), prunedMadeAt: prunedMadeAt(work) };
+  return { jobs: input.ids.map((id) => readJob(work, id)), prunedCreatedAt: prunedCreatedAt(work) };
 }
 
 /** See the contract. */
 export function holder(work: Work, input: HolderInput): Omit<GetReply, 'now'> {
   const id = holderOf(work, input);
-  return { jobs: [id === null ? null : readJob(work, id)], prunedMadeAt: prunedMadeAt(work) };
+  return { jobs: [id === null ? null : readJob(work, id)], prunedCreatedAt: prunedCreatedAt(work) };
 }
 
-function prunedMadeAt(work: Work): number | null {
+function prunedCreatedAt(work: Work): number | null {
   return work.get<{ value: number }>(statements.meta.read, 'pruned_made_at')?.value ?? null;
 }
 

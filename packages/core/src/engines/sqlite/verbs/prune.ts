@@ -3,7 +3,7 @@ import { compactLedger } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 
-type PrunedJob = [seq: number, id: string, madeAt: number];
+type PrunedJob = [seq: number, id: string, createdAt: number];
 
 /** See the contract. */
 export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
@@ -34,7 +34,7 @@ export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
 function removeJobs(work: Work, jobs: PrunedJob[]): void {
   work.run(statements.prune.removeJobs, JSON.stringify(jobs.map(([seq]) => seq)));
   // So that a reader can tell an id that is past its retention from one that never was.
-  work.run(statements.prune.remember, Math.max(...jobs.map(([, , madeAt]) => madeAt)));
+  work.run(statements.prune.remember, Math.max(...jobs.map(([, , createdAt]) => createdAt)));
   const ids = JSON.stringify(jobs.map(([, id]) => id));
   work.run(statements.prune.removeLogs, ids);
   work.run(statements.prune.removeChildren, ids);

@@ -126,12 +126,12 @@ export function transfer(work: Work, input: TransferInput): Omit<TransferReply, 
     clear(work);
   } else if (step === 'settle' && !isMarkOf(mark, 'arrived', input)) {
     const { at, place: from } = requireArriving(mark, input);
-    const { fence, changes, prunedMadeAt } = input.counters as TransferCounters;
+    const { fence, changes, prunedCreatedAt } = input.counters as TransferCounters;
     rename(work, fencedPrefix, '');
     work.run("UPDATE meta SET value = max(value, ?) WHERE key = 'fence'", fence);
     work.run("DELETE FROM sqlite_sequence WHERE name = 'changes'");
     work.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", rowOfPosition(changes));
-    if (prunedMadeAt !== null) work.run(statements.meta.write, 'pruned_made_at', prunedMadeAt);
+    if (prunedCreatedAt !== null) work.run(statements.meta.write, 'pruned_made_at', prunedCreatedAt);
     setMark(work, { role: 'arrived', move, place: from, at });
     work.notifications.add('jobs').add('schedules');
   } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
@@ -150,12 +150,12 @@ function stateOf(work: Work): Omit<TransferReply, 'now'> {
   const lastRow =
     work.get<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', table)?.seq ?? 0;
   const fence = work.get<{ value: number }>("SELECT value FROM meta WHERE key = 'fence'")?.value ?? 0;
-  const { value: prunedMadeAt = null } =
+  const { value: prunedCreatedAt = null } =
     work.get<{ value: number }>(statements.meta.read, 'pruned_made_at') ?? {};
   return {
     mark,
     counts: countsOf(work, prefix),
-    counters: { fence, changes: positionOfRow(lastRow), prunedMadeAt },
+    counters: { fence, changes: positionOfRow(lastRow), prunedCreatedAt },
     nodes: prefix === '' ? liveNodes(work) : 0,
   };
 }

@@ -1,8 +1,8 @@
-import type { Make } from './script.ts';
+import type { Create } from './script.ts';
 
 /** A job made at once, with nothing asked for beside it; a step says which task and how many. */
-export const plainMake = {
-  do: 'make',
+export const plainCreate = {
+  do: 'create',
   delayMs: null,
   isInstant: false,
   failures: 0,
@@ -13,4 +13,4 @@ export const plainMake = {
   queue: null,
   tenant: null,
   priority: 0,
-} as const satisfies Partial<Make>;
+} as const satisfies Partial<Create>;
