@@ -28,7 +28,7 @@ function createReport(context: TestContext, given: Partial<Analytics> = {}) {
 }
 
 async function theJob(t: TestDuly) {
-  const { jobs } = await t.jobs({ task: 'analytics_report' }).page({ limit: 1 });
+  const { jobs } = await t.jobs({ type: 'analytics_report' }).page({ limit: 1 });
   const [job] = jobs;
   assert.ok(job !== undefined);
   return job;
@@ -139,5 +139,5 @@ test('five processes declare it: the store has one schedule, and each day one ru
   });
   await allRan;
   assert.deepEqual(mails.sort(), ['2026-01-16', '2026-01-17', '2026-01-18']);
-  assert.equal((await first.jobs({ task: 'analytics_report' }).page()).jobs.length, 3);
+  assert.equal((await first.jobs({ type: 'analytics_report' }).page()).jobs.length, 3);
 });

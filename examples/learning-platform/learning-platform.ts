@@ -43,6 +43,6 @@ export function defineSchool(duly: Duly, school: School) {
       });
     },
     callOff: (classId: string) =>
-      duly.cancel({ task: 'class_reminder', key: classId }, { note: 'called off' }),
+      duly.cancel({ type: 'class_reminder', key: classId }, { note: 'called off' }),
   };
 }

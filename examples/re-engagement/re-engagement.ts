@@ -15,7 +15,7 @@ export function defineReEngagement(duly: Duly, sendMail: (user: string) => Promi
     /** Takes the promise back; it may have been kept already, or never been made. */
     async cameBack(user: string): Promise<boolean> {
       try {
-        await duly.cancel({ task: 'we_miss_you', key: user }, { note: 'came back' });
+        await duly.cancel({ type: 'we_miss_you', key: user }, { note: 'came back' });
         return true;
       } catch (error) {
         if (isDulyError(error, 'job_not_found')) return false;

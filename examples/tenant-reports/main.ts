@@ -41,12 +41,12 @@ say(`${webhookCount} webhooks, and ${await deadCount()} dead letters`);
 say(`GET /api/reports/tenant-99/latest   ${await latest('tenant-99')}`);
 isMended = true;
 say('the table is unlocked, and the dead letters are retried');
-await t.dead.retry({ task: 'tenant_report' });
+await t.dead.retry({ type: 'tenant_report' });
 await t.advance('1h');
 say(`GET /api/reports/tenant-99/latest   ${await latest('tenant-99')}`);
 say(`${webhookCount} webhooks, and ${await deadCount()} dead letters`);
 await t.stop();
 
 async function deadCount(): Promise<number> {
-  return (await t.jobs({ task: 'tenant_report', dead: true }).count()).count;
+  return (await t.jobs({ type: 'tenant_report', dead: true }).count()).count;
 }

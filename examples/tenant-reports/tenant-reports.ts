@@ -67,7 +67,7 @@ export function defineTenantReports(duly: Duly, tenants: Tenants) {
   /** The app's own route. Who may ask for which tenant is the app's to say, before it. */
   const routes = new Hono().get('/api/reports/:tenant/latest', async (c) => {
     const tenant = c.req.param('tenant');
-    const { jobs } = await duly.jobs({ task: report.name, tenant }).page({ limit: 1 });
+    const { jobs } = await duly.jobs({ type: report.name, tenant }).page({ limit: 1 });
     const [job] = jobs;
     if (job === undefined) return c.json({ error: 'There is no report yet.' }, 404);
     const { day } = reportInput.parse(job.input);

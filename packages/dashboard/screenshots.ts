@@ -97,9 +97,9 @@ const { key } = await server.keys.create({
   note: 'screenshots',
   by: 'screenshots',
 });
-const [running] = (await duly.jobs({ status: 'RUNNING', task: 'video_transcode' }).page({ limit: 1 })).jobs;
+const [running] = (await duly.jobs({ status: 'RUNNING', type: 'video_transcode' }).page({ limit: 1 })).jobs;
 const [failed] = (await duly.dead.list().page({ limit: 1 })).jobs;
-const [flow] = (await duly.jobs({ task: 'release' }).page({ limit: 1 })).jobs;
+const [flow] = (await duly.jobs({ type: 'release' }).page({ limit: 1 })).jobs;
 const post = async (path: string, body: object): Promise<{ id: string }> => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const options = { method: 'POST', headers, body: JSON.stringify(body) };

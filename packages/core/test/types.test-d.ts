@@ -136,7 +136,7 @@ export async function types(): Promise<void> {
   // Jobs of other programs.
   const other = duly.job('job_x');
   same<Awaited<ReturnType<typeof other.get>>, Job<unknown, unknown>>(true);
-  for await (const one of duly.jobs({ status: ['FAILED'], task: 'plain' })) same<typeof one.id, string>(true);
+  for await (const one of duly.jobs({ status: ['FAILED'], type: 'plain' })) same<typeof one.id, string>(true);
   // @ts-expect-error an unknown status
   duly.jobs({ status: 'DEAD' });
 

@@ -95,7 +95,7 @@ async function moveBetween(folder: Folder, from: string, to: string): Promise<vo
     await folder.json('jobs', 'ls', '--task', 'mark', '--status', 'pending,running', '--store', to)
   ).data)
     await there.job(id).result();
-  const finished = await there.jobs({ task: 'mark', status: 'COMPLETED' }).count();
+  const finished = await there.jobs({ type: 'mark', status: 'COMPLETED' }).count();
   assert.equal(finished.count, 51);
   await there.stop();
   again.signal('SIGTERM');

@@ -408,7 +408,7 @@ test('a bulk action goes in parts if it is asked to, each with where the next be
     7,
   );
   assert.ok(parts.every((one) => one <= 3));
-  assert.equal((await duly.jobs({ task: 'many', status: 'CANCELLED' }).count()).count, 7);
+  assert.equal((await duly.jobs({ type: 'many', status: 'CANCELLED' }).count()).count, 7);
   for (const wrong of [{ limit: 0 }, { limit: 10_001 }, { cursor: 'x' }]) {
     assert.equal((await act(wrong)).status, 400, JSON.stringify(wrong));
   }

@@ -11,7 +11,7 @@ import { countCap, readNote } from './jobs.ts';
 export interface JobsFilter {
   ids?: readonly string[];
   status?: JobStatus | readonly JobStatus[];
-  task?: string | readonly string[];
+  type?: string | readonly string[];
   queue?: string | readonly string[];
   /** null: only jobs without a tenant. */
   tenant?: string | null;
@@ -28,7 +28,7 @@ export interface JobsFilter {
   before?: Date | number | string;
   /** A part of the error's name or message. */
   error?: string;
-  /** Each string must be a part of the task's name, the tenant or the error, or be the status; any case. */
+  /** Each string must be a part of the type, the tenant or the error, or be the status; any case. */
   text?: string | readonly string[];
   /** Values at paths of the input: `{ 'user.id': 42 }`. */
   input?: Record<string, string | number | boolean | null>;
@@ -99,7 +99,7 @@ export interface CountOptions {
 const filterNames: OptionNames<JobsFilter> = {
   ids: true,
   status: true,
-  task: true,
+  type: true,
   queue: true,
   tenant: true,
   key: true,
@@ -378,7 +378,7 @@ export function readFilter(given: JobsFilter | undefined): JobFilter {
   const result: JobFilter = {};
   if (filter.ids !== undefined) result.ids = readTexts(filter.ids, 'ids');
   if (filter.status !== undefined) result.status = readStatuses(filter.status);
-  if (filter.task !== undefined) result.type = readTexts(filter.task, 'task');
+  if (filter.type !== undefined) result.type = readTexts(filter.type, 'type');
   if (filter.queue !== undefined) result.queue = readTexts(filter.queue, 'queue');
   if (filter.tenant !== undefined)
     result.tenant = filter.tenant === null ? null : readText(filter.tenant, 'tenant');

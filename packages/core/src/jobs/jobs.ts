@@ -31,8 +31,8 @@ import { type Blocker, explainJob, type Why } from './job-why.ts';
 import { createPauses } from './pauses.ts';
 import { createFinishWatch, type FinishWatch } from './wait.ts';
 
-/** Names a job: by its id, or by its task and dedupe key. */
-export type JobReference = { id: string } | { task: string; key: string; tenant?: string };
+/** Names a job: by its id, or by its type and dedupe key. */
+export type JobReference = { id: string } | { type: string; key: string; tenant?: string };
 
 /** When to move a job to: an instant, or so long from the store's now. */
 export type NewDue = { at: Date | number | string } | { in: Duration };
@@ -426,20 +426,20 @@ function readReference(reference: JobReference): JobTarget {
   const fields =
     typeof reference === 'object' && reference !== null ? Object.keys(reference).sort().join() : '';
   if (fields === 'id') return { id: readJobId((reference as { id: string }).id) };
-  if (fields === 'key,task' || fields === 'key,task,tenant') {
-    const { task, key, tenant } = reference as { task: string; key: string; tenant?: string | null };
+  if (fields === 'key,type' || fields === 'key,tenant,type') {
+    const { type, key, tenant } = reference as { type: string; key: string; tenant?: string | null };
     return {
-      type: readName(task, 'task'),
+      type: readName(type, 'type'),
       key: readName(key, 'key'),
       tenant: tenant === undefined || tenant === null ? null : readName(tenant, 'tenant'),
     };
   }
-  return refuseOption('job', reference, 'to be { id } or { task, key, tenant? }');
+  return refuseOption('job', reference, 'to be { id } or { type, key, tenant? }');
 }
 
 function keyText(target: JobTarget): string {
   if ('id' in target) return target.id;
-  return `key "${target.key}" of task "${target.type}"${target.tenant === null ? '' : ` and tenant "${target.tenant}"`}`;
+  return `key "${target.key}" of type "${target.type}"${target.tenant === null ? '' : ` and tenant "${target.tenant}"`}`;
 }
 
 /** Reads the note of an action. */
@@ -469,7 +469,7 @@ function missing(target: JobTarget, prunedCreatedAt: number | null) {
       ? `No job holds the ${asked.slice(0, 1_000)}.`
       : `No job has the id "${asked.slice(0, 250)}".`,
     hint: isKey
-      ? 'A key is held until its job is over, unless "for" was given. Check the key, the task, the tenant and the store.'
+      ? 'A key is held until its job is over, unless "for" was given. Check the key, the type, the tenant and the store.'
       : `Check the id and the store.${asked.startsWith('job_') ? '' : ' A job\'s id begins with "job_".'}`,
     details: { id: asked.slice(0, 250) },
   });

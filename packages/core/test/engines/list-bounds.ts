@@ -21,14 +21,14 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
     const newest = await rare.in('1h', { n: 2 });
 
     const found: string[] = [];
-    for await (const job of duly.jobs({ task: 'rare' })) found.push(job.id);
+    for await (const job of duly.jobs({ type: 'rare' })) found.push(job.id);
     assert.deepEqual(found, [newest.id, oldest.id]);
-    const page = await duly.jobs({ task: 'rare' }).page({ limit: 10 });
+    const page = await duly.jobs({ type: 'rare' }).page({ limit: 10 });
     assert.deepEqual([page.jobs.length, page.nextCursor], [2, null]);
     assert.equal((await duly.jobs({ tenant: 'a' }).first())?.id, oldest.id);
     assert.equal((await duly.jobs({ input: { n: 1 } }).first())?.id, oldest.id);
-    assert.deepEqual(await duly.jobs({ task: 'rare' }).count(), { count: 2, capped: false });
-    assert.deepEqual(await duly.jobs({ task: 'common' }).count({ cap: 1_000 }), {
+    assert.deepEqual(await duly.jobs({ type: 'rare' }).count(), { count: 2, capped: false });
+    assert.deepEqual(await duly.jobs({ type: 'common' }).count({ cap: 1_000 }), {
       count: 1_000,
       capped: true,
     });
@@ -39,7 +39,7 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
     assert.equal((duly.calls()?.list ?? 0) - looks, 3, 'three looks of 20,000 for 45,002 jobs');
     const all = await duly.jobs().page({ limit: 1_000 });
     assert.equal(all.jobs.length, 1_000);
-    const { changed } = await duly.jobs({ task: 'rare' }).cancel();
+    const { changed } = await duly.jobs({ type: 'rare' }).cancel();
     assert.equal(changed, 2);
     // Behind 45,000 that wait, and behind no more than there are of them.
     const before = duly.calls()?.list ?? 0;
@@ -86,15 +86,15 @@ export function listBounds(kind: string, newStore: (t: { after(fn: () => void): 
     const all: Record<string, JobsFilter> = {
       ids: { ids },
       status: { status: 'FAILED' },
-      task: { task: 'failing' },
+      type: { type: 'failing' },
       queue: { queue: 'q' },
       tenant: { tenant: 'a' },
-      'tenant and task': { tenant: 'a', task: 'failing' },
+      'tenant and type': { tenant: 'a', type: 'failing' },
       key: { key: 'k' },
       serial: { serial: 's' },
       parent: { parent: created.id },
-      since: { since: new Date(0), task: 'failing' },
-      before: { before: '2100-01-01T00:00:00Z', task: 'failing' },
+      since: { since: new Date(0), type: 'failing' },
+      before: { before: '2100-01-01T00:00:00Z', type: 'failing' },
       error: { error: 'it FAILS' },
       input: { input: { n: 3 } },
       dead: { dead: true },

@@ -255,7 +255,7 @@ test('children of a handler are unique by parent and key, so that a retry does n
   const handle = await parent.now();
   await duly.advance('1m');
   assert.deepEqual(await handle.result(), [true, true, true]);
-  const { jobs } = await duly.jobs({ task: 'child' }).page();
+  const { jobs } = await duly.jobs({ type: 'child' }).page();
   assert.equal(jobs.length, 3);
   assert.deepEqual(
     new Set(jobs.map(({ parentId, origin }) => `${parentId} ${origin}`)),
@@ -278,7 +278,7 @@ test("a child has its parent's tenant unless its call names another one, or none
   });
   await parent.now(null, { tenant: 'a' });
   await duly.advance('1m');
-  const { jobs } = await duly.jobs({ task: 'child' }).page();
+  const { jobs } = await duly.jobs({ type: 'child' }).page();
   assert.deepEqual(Object.fromEntries(jobs.map(({ input, tenant }) => [input, tenant])), {
     plain: 'a',
     'with options': 'a',
@@ -311,16 +311,16 @@ test('a job is found, moved and cancelled by its key', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'by-key', run: () => 'ran' });
   const handle = await task.in('1 day', 1, { dedupe: { key: 'mine' } });
-  assert.equal((await duly.find({ task: 'by-key', key: 'mine' })).id, handle.id);
-  const moved = await duly.reschedule({ task: 'by-key', key: 'mine' }, { in: '1h' });
+  assert.equal((await duly.find({ type: 'by-key', key: 'mine' })).id, handle.id);
+  const moved = await duly.reschedule({ type: 'by-key', key: 'mine' }, { in: '1h' });
   assert.equal(moved.dueAt?.toISOString(), '2027-01-15T11:00:00.000Z');
   await handle.reschedule({ at: '2027-01-15T12:00:00Z' });
   assert.equal((await handle.refresh()).dueAt?.toISOString(), '2027-01-15T12:00:00.000Z');
-  const cancelled = await duly.cancel({ task: 'by-key', key: 'mine' }, { note: 'no longer wanted' });
+  const cancelled = await duly.cancel({ type: 'by-key', key: 'mine' }, { note: 'no longer wanted' });
   assert.deepEqual([cancelled.id, cancelled.result, cancelled.status], [handle.id, 'changed', 'CANCELLED']);
   assert.deepEqual(await duly.advance('2 days'), []);
-  await refusal('job_not_found', () => duly.find({ task: 'by-key', key: 'mine' }));
-  await refusal('job_not_found', () => duly.cancel({ task: 'by-key', key: 'mine' }));
+  await refusal('job_not_found', () => duly.find({ type: 'by-key', key: 'mine' }));
+  await refusal('job_not_found', () => duly.cancel({ type: 'by-key', key: 'mine' }));
   await refusal('job_not_changeable', () => handle.reschedule({ in: 0 }));
   await refusal('invalid_option', () => handle.reschedule({} as never));
   await refusal('invalid_duration', () => handle.reschedule({ in: '-1h' }));
@@ -408,7 +408,7 @@ test('a failed job is a dead letter until it is retried or discarded', async (t)
       ['fine', 2],
     ],
   );
-  assert.deepEqual(await duly.dead.discard({ task: 'fragile' }), { changed: 1, refused: 0 });
+  assert.deepEqual(await duly.dead.discard({ type: 'fragile' }), { changed: 1, refused: 0 });
   assert.equal((await duly.dead.list().page()).jobs.length, 0);
   assert.equal((await third?.get())?.status, 'FAILED');
   const error = await refusal('job_failed', () => third?.result());
@@ -431,7 +431,7 @@ test('an action on many jobs changes no more than its dry run counted, or nothin
     '1h',
     Array.from({ length: 1_203 }, (_, n) => n),
   );
-  const scheduled = duly.jobs({ task: 'later', status: 'SCHEDULED' });
+  const scheduled = duly.jobs({ type: 'later', status: 'SCHEDULED' });
   const counted = await scheduled.cancel({ dryRun: true });
   assert.equal(counted.changed, 1_203);
   assert.deepEqual(counted.ids, created.map(({ id }) => id).toReversed());
@@ -566,12 +566,12 @@ test('jobs are listed by filter, newest first, in pages and one by one', async (
   for (let i = 0; i < 25; i++)
     handles.push(await task.in('1h', { user: { id: i % 5 } }, { tenant: `t${i % 2}` }));
   const newest = handles.map(({ id }) => id).reverse();
-  const page = await duly.jobs({ task: 'listed' }).page({ limit: 10 });
+  const page = await duly.jobs({ type: 'listed' }).page({ limit: 10 });
   assert.deepEqual(
     page.jobs.map(({ id }) => id),
     newest.slice(0, 10),
   );
-  const next = await duly.jobs({ task: 'listed' }).page({ limit: 10, cursor: page.nextCursor });
+  const next = await duly.jobs({ type: 'listed' }).page({ limit: 10, cursor: page.nextCursor });
   assert.deepEqual(
     next.jobs.map(({ id }) => id),
     newest.slice(10, 20),
@@ -581,7 +581,7 @@ test('jobs are listed by filter, newest first, in pages and one by one', async (
   assert.deepEqual(all, newest);
   assert.equal((await duly.jobs({ input: { 'user.id': 3 } }).page()).jobs.length, 5);
   assert.equal((await duly.jobs({ tenant: 't1' }).page()).jobs.length, 12);
-  assert.equal((await duly.jobs({ task: 'nothing' }).first())?.id, undefined);
+  assert.equal((await duly.jobs({ type: 'nothing' }).first())?.id, undefined);
   assert.deepEqual(await duly.jobs({ tenant: 't1' }).cancel({ note: 'bulk' }), { changed: 12, refused: 0 });
   await refusal('invalid_filter', () => duly.jobs({ state: 'SCHEDULED' } as never));
   const slip = await refusal('invalid_filter', () => duly.jobs({ status: 'SCHEDULE' as never }));

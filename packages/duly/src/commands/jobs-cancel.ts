@@ -17,20 +17,20 @@ export async function jobsCancel(
   options: JobsCancelOptions,
   ids: string[],
 ): Promise<number> {
-  const { task, key, tenant } = options;
+  const { task: type, key, tenant } = options;
   const how = {
     ...(options.note === undefined ? {} : { note: options.note }),
     ...(options.terminate ? { terminate: true } : {}),
   };
   if (key === undefined && ids.length === 0)
     throw usageError('Name the jobs by their ids, or one by --task and --key.');
-  if (key !== undefined && (task === undefined || ids.length > 0)) {
+  if (key !== undefined && (type === undefined || ids.length > 0)) {
     throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
   }
   return withClient(context, options, async ({ duly, changed }) => {
     changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');
     if (key === undefined) return changeJobs(context, ids, '', (id) => duly.cancel({ id }, how));
-    const reference = { task: task as string, key, ...(tenant === undefined ? {} : { tenant }) };
+    const reference = { type: type as string, key, ...(tenant === undefined ? {} : { tenant }) };
     printChange(context, '', await duly.cancel(reference, how));
     return 0;
   });

@@ -34,12 +34,12 @@ export async function jobsLs(
 
 function readFilter(options: JobsLsOptions, words: string[]): JobsFilter {
   const status = readList(options.status, '--status') as JobStatus[] | undefined;
-  const task = readList(options.task, '--task');
+  const type = readList(options.task, '--task');
   const queue = readList(options.queue, '--queue');
   const input = readPairs(options.input ?? [], '--input') as NonNullable<JobsFilter['input']>;
   return {
     ...(status === undefined ? {} : { status }),
-    ...(task === undefined ? {} : { task }),
+    ...(type === undefined ? {} : { type }),
     ...(queue === undefined ? {} : { queue }),
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
     ...(options.key === undefined ? {} : { key: options.key }),

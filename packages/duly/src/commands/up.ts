@@ -270,7 +270,7 @@ async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string
  * already. The schedule may have made a job by now, if this is a full minute.
  */
 async function createDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
-  if ((await duly.jobs({ task: demoJobs.map(({ task }) => task) }).first()) !== null) return null;
+  if ((await duly.jobs({ type: demoJobs.map(({ task }) => task) }).first()) !== null) return null;
   const ids = new Map<string, string>();
   for (const { task, input } of demoJobs) {
     const job = await duly.tasks.get(task)?.now(input);

@@ -8,9 +8,9 @@ export function deadFilter(options: {
   error?: string;
   since?: string;
 }): Omit<JobsFilter, 'dead'> {
-  const task = readList(options.task, '--task');
+  const type = readList(options.task, '--task');
   return {
-    ...(task === undefined ? {} : { task }),
+    ...(type === undefined ? {} : { type }),
     ...(options.error === undefined ? {} : { error: options.error }),
     ...readSince(options.since),
   };

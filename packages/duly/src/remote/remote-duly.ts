@@ -48,12 +48,12 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
 
   const idOf = async (reference: {
     id?: string;
-    task?: string;
+    type?: string;
     key?: string;
     tenant?: string;
   }): Promise<string> => {
     if (reference.id !== undefined) return reference.id;
-    const { task: type, key, tenant } = reference;
+    const { type, key, tenant } = reference;
     const query = { type, key, ...(tenant === undefined ? {} : { tenant }) } as never;
     return (await call('GET /api/jobs/latest', { query })).id;
   };
@@ -88,9 +88,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
     filter: JobsFilter,
     { note, dryRun, asOf, expected }: ActionOptions = {},
   ) => {
-    const { task: type, ...rest } = filter as Record<string, unknown>;
-    const asked = { ...rest, ...(type === undefined ? {} : { type }) };
-    const which = Object.keys(asked).length === 0 ? { all: true } : { filter: asked };
+    const which = Object.keys(filter).length === 0 ? { all: true } : { filter };
     const body = {
       ...which,
       ...(note === undefined ? {} : { note }),
@@ -219,8 +217,6 @@ function keyFromJson(json: KeyJson): object {
   };
 }
 
-const filterNames: Record<string, string> = { task: 'type' };
-
 function queryOf(filter: JobsFilter): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(filter)) {
@@ -232,7 +228,7 @@ function queryOf(filter: JobsFilter): Record<string, unknown> {
       const list = [value].flat().map((one) => (one instanceof Date ? one.toISOString() : one));
       const text =
         name === 'since' && typeof value === 'number' ? new Date(value).toISOString() : list.join(',');
-      query[filterNames[name] ?? name] = text;
+      query[name] = text;
     }
   }
   return query;

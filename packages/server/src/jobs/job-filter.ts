@@ -39,10 +39,10 @@ export async function filterOfBody(
   caller: Caller,
   filter: FilterBody,
 ): Promise<JobsFilter> {
-  const { type, tenant, schedule, since, status, ...rest } = filter;
+  const { tenant, schedule, since, status, ...rest } = filter;
   if (rest.input !== undefined) {
     refuseHiddenFilter(
-      type === undefined ? undefined : [type].flat(),
+      rest.type === undefined ? undefined : [rest.type].flat(),
       rest.input,
       context.options.redact.input,
     );
@@ -51,7 +51,6 @@ export async function filterOfBody(
   return {
     ...(rest as JobsFilter),
     ...(status === undefined ? {} : { status: status as NonNullable<JobsFilter['status']> }),
-    ...(type === undefined ? {} : { task: type }),
     ...(own === undefined ? {} : { tenant: own }),
     ...(since === undefined ? {} : { since: readSince(context, since) }),
     ...(schedule === undefined ? {} : { schedule: await scheduleId(context, caller, schedule) }),

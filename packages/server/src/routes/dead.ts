@@ -180,7 +180,7 @@ export function deadRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   ): Promise<ActionResult> {
     const whose = await filterOfBody(context, caller, {});
     const ids: string[] = [];
-    for await (const job of duly.dead.list({ ...whose, task: group.type })) {
+    for await (const job of duly.dead.list({ ...whose, type: group.type })) {
       if (isCausedBy(job, group)) ids.push(job.id);
     }
     const act = async (how: ActionOptions): Promise<ActionResult> => {

@@ -124,7 +124,7 @@ test('one notice when it fires, one when it resolves, none in between, to each c
     [],
   );
   // Jobs that tell are all done, and there were no others.
-  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  const { jobs } = await duly.jobs({ type: 'duly:alert' }).page();
   assert.equal(jobs.length, 4);
 });
 
@@ -231,7 +231,7 @@ test('however many look at the same time, it is told once', async (t) => {
   await Promise.all([server, ...others].map(lookOf));
   await Promise.all([server, ...others].map(lookOf));
   await hook.nth(1);
-  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  const { jobs } = await duly.jobs({ type: 'duly:alert' }).page();
   assert.equal(jobs.length, 1);
 });
 
@@ -320,7 +320,7 @@ test('by e-mail and by command', async (t) => {
   assert.deepEqual([from, to], ['duly@example.com', ['ops@example.com']]);
   assert.match(text, /Subject: Alert: There is 1 dead letter/);
   assert.match(text, /Rule: dead-letters/);
-  const { jobs } = await duly.jobs({ task: 'duly:alert' }).page();
+  const { jobs } = await duly.jobs({ type: 'duly:alert' }).page();
   await Promise.all(jobs.map(({ id }) => duly.job(id).wait()));
   const lines = await Promise.all(jobs.map(({ id }) => duly.job(id).logs()));
   assert.ok(lines.flat().some(({ message }) => message === 'fired dead-letters'));

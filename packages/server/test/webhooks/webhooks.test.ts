@@ -308,7 +308,7 @@ test('what ended while no server was there is told by the next one, once, howeve
   await Promise.all(servers.map((one) => one.duly.start()));
   await hook.nth(3);
   assert.deepEqual(hook.received.map(({ path }) => path).sort(), ['/1', '/2', '/3']);
-  const deliveries = await servers[0].duly.jobs({ task: 'duly:webhook' }).page();
+  const deliveries = await servers[0].duly.jobs({ type: 'duly:webhook' }).page();
   assert.equal(deliveries.jobs.length, 3);
 });
 

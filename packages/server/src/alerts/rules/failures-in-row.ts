@@ -54,7 +54,7 @@ async function failingTypes(
   return Promise.all(
     types.slice(0, typesMax).map(async ({ type }) => {
       const { jobs } = await duly
-        .jobs({ task: type, status: ['COMPLETED', 'FAILED'] })
+        .jobs({ type, status: ['COMPLETED', 'FAILED'] })
         .page({ limit: Math.min(countMax, 1_000) });
       const success = jobs.findIndex(({ status }) => status === 'COMPLETED');
       return { type, inRowCount: success < 0 ? jobs.length : success };
