@@ -14,8 +14,8 @@ import type { OpenEngine } from './nodes.ts';
 export interface StatsOptions {
   /** Of jobs that ended at or after this instant. */
   since: Date | number | string;
-  /** Only of these tasks; left out: of all. */
-  tasks?: readonly string[];
+  /** Only of these types; left out: of all. */
+  types?: readonly string[];
 }
 
 /** How some jobs ended, and how long they usually take. */
@@ -50,8 +50,8 @@ export interface TrendOptions {
   step: Duration;
   /** How many steps, 1 to 500. */
   count: number;
-  /** Only of this task. */
-  task?: string;
+  /** Only of this type. */
+  type?: string;
   /** Only of the schedule with this id. */
   scheduleId?: string;
 }
@@ -61,11 +61,11 @@ export interface TrendStep extends Omit<EngineTrendStep, 'fromAt'> {
   from: Date;
 }
 
-const statsNames: OptionNames<StatsOptions> = { since: true, tasks: true };
+const statsNames: OptionNames<StatsOptions> = { since: true, types: true };
 const scheduleStatsNames: OptionNames<ScheduleStatsOptions> = { ids: true, since: true };
 const trendNames: OptionNames<TrendOptions> = {
   ...{ since: true, step: true, count: true },
-  ...{ task: true, scheduleId: true },
+  ...{ type: true, scheduleId: true },
 };
 
 const idCountMax = 1_000;
@@ -75,14 +75,14 @@ const sampleCount = 1_000;
 
 /** See `Duly.stats`. */
 export async function readStats(open: OpenEngine, options: StatsOptions): Promise<TypeStats[]> {
-  const { since, tasks } = readOptions(options, 'stats()', statsNames);
+  const { since, types } = readOptions(options, 'stats()', statsNames);
   const input = {
     sinceAt: parseInstant(since, 'since'),
-    types: tasks === undefined ? null : tasks.map((task) => readName(task, 'tasks')),
+    types: types === undefined ? null : types.map((type) => readName(type, 'types')),
   };
   const engine = await open();
-  const { types } = await engine.stats(input);
-  return types.map((one) => ({ ...one, lastCompletedAt: toDate(one.lastCompletedAt) }));
+  const reply = await engine.stats(input);
+  return reply.types.map((one) => ({ ...one, lastCompletedAt: toDate(one.lastCompletedAt) }));
 }
 
 /** See `Schedules.stats`. */
@@ -103,13 +103,13 @@ export async function readScheduleStats(
 
 /** See `Duly.trend`. */
 export async function readTrend(open: OpenEngine, options: TrendOptions): Promise<TrendStep[]> {
-  const { since, step, count, task, scheduleId } = readOptions(options, 'trend()', trendNames);
+  const { since, step, count, type, scheduleId } = readOptions(options, 'trend()', trendNames);
   const stepMs = parseDuration(step, 'step');
   if (stepMs < 1_000) refuseOption('step', step, 'to be a second or longer');
   const stepCount = readWholeNumber(count, 'count', 1, stepCountMax);
   const input = {
     ...{ fromAt: parseInstant(since, 'since'), stepMs, stepCount, sampleCount },
-    type: task === undefined ? null : readName(task, 'task'),
+    type: type === undefined ? null : readName(type, 'type'),
     scheduleId: scheduleId === undefined ? null : readName(scheduleId, 'scheduleId'),
   };
   const engine = await open();

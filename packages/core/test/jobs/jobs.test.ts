@@ -709,8 +709,8 @@ test('stats sum up what ended since an instant, by type', async (t) => {
   await bad.now();
   await duly.runDue();
   const since = new Date(duly.clock.now());
-  const byType = async (tasks?: string[]) =>
-    (await duly.stats({ since, ...(tasks === undefined ? {} : { tasks }) })).map((one) => [
+  const byType = async (types?: string[]) =>
+    (await duly.stats({ since, ...(types === undefined ? {} : { types }) })).map((one) => [
       one.type,
       one.completed,
       one.failed,

@@ -645,7 +645,7 @@ export type JobFilter = {
   since?: string;
   before?: string;
   error?: string;
-  /** A part of the task's name, the tenant or the error, or the whole status; any case. Of a list all must match. */
+  /** A part of the type, the tenant or the error, or the whole status; any case. Of a list all must match. */
   text?: string | string[];
   dead?: boolean;
   /** Values at paths of the input: { "user.id": 42 }. */
@@ -2359,7 +2359,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** What became of the jobs that ended lately, by task, with the usual durations */
+  /** What became of the jobs that ended lately, by type, with the usual durations */
   'GET /api/stats': {
     path: Record<never, never>;
     query: { since?: string | readonly string[] };

@@ -29,14 +29,14 @@ const byType = createRoute({
   path: '/api/stats',
   operationId: 'getStats',
   tags: ['stats'],
-  summary: 'What became of the jobs that ended lately, by task, with the usual durations',
+  summary: 'What became of the jobs that ended lately, by type, with the usual durations',
   ...secured('read', { tenant: 'refused' }),
   request: {
     query: z.strictObject({
       since: since.openapi({ description: 'An instant, or a duration like "1h". Default an hour.' }),
     }),
   },
-  responses: { 200: json(listOf(typeStatsSchema), 'The tasks of which a job ended.'), ...problems },
+  responses: { 200: json(listOf(typeStatsSchema), 'The types of which a job ended.'), ...problems },
 });
 
 const bySchedule = createRoute({

@@ -26,7 +26,7 @@ const moment = z.string().max(100).optional();
 /** Filters of jobs in a query. */
 export const jobFilterFields = {
   status: atLeastOne(`Only in these statuses: ${jobStatuses.join(', ')}`, 'FAILED,RETRYING'),
-  type: atLeastOne('Only of these tasks'),
+  type: atLeastOne('Only of these types'),
   queue: atLeastOne('Only in these queues'),
   tenant: name.optional().openapi({ description: 'Only of this tenant.' }),
   key: name.optional().openapi({ description: 'Only with this dedupe key.' }),
@@ -42,7 +42,7 @@ export const jobFilterFields = {
     .openapi({
       type: 'string',
       description:
-        "A part of the task's name, the tenant or the error, or the whole status; any case. Repeat it: all must match.",
+        'A part of the type, the tenant or the error, or the whole status; any case. Repeat it: all must match.',
       example: 'send_mail',
     }),
   dead: z.enum(['true', 'false']).optional().openapi({ description: 'Only dead letters, or only others.' }),
@@ -106,7 +106,7 @@ export const jobFilterSchema = z
       .optional()
       .openapi({
         description:
-          "A part of the task's name, the tenant or the error, or the whole status; any case. Of a list all must match.",
+          'A part of the type, the tenant or the error, or the whole status; any case. Of a list all must match.',
       }),
     dead: z.boolean().optional(),
     input: z

@@ -16,7 +16,7 @@ const outcomes = {
 
 const lastCompletedAt = instant.nullable().openapi({ description: 'When the last of them completed.' });
 
-/** How the jobs of a task ended lately. */
+/** How the jobs of a type ended lately. */
 export const typeStatsSchema = z
   .strictObject({ type: z.string(), ...outcomes, last_completed_at: lastCompletedAt })
   .openapi('TypeStats');

@@ -54,7 +54,7 @@ export function createCachedTrend({ duly, clock }: { duly: Duly; clock: Clock })
       missing.splice(0, count);
       const read = await duly.trend({
         ...{ since: first, step: stepMs, count },
-        ...(type === null ? {} : { task: type }),
+        ...(type === null ? {} : { type }),
         ...(scheduleId === null ? {} : { scheduleId }),
       });
       if (cached.size > cachedCountMax) cached.clear();
