@@ -715,7 +715,7 @@ function drawClaimsPause(dice: Dice): Act {
   const target: PauseTarget = dice.one([
     { queue: 'side' },
     { queue: 'default' },
-    { task: 'quick' },
+    { type: 'quick' },
     { all: true },
   ]);
   if (dice.chance(0.3)) return { do: 'resumeClaims', target };

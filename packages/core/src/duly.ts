@@ -329,7 +329,7 @@ export class Duly {
     return this.#jobs.why(typeof of === 'string' ? of : (of as { id: string })?.id);
   }
 
-  /** Stops starting jobs of a queue, of a task, or at all. They are still accepted; what runs goes on. */
+  /** Stops starting jobs of a queue, of a type, or at all. They are still accepted; what runs goes on. */
   async pause(target: PauseTarget, options?: PauseOptions): Promise<Pause> {
     return (await this.#pauses()).pause(target, options);
   }

@@ -49,10 +49,10 @@ test('without a slot it is run again as soon as it is over, but not beside itsel
   assert.equal((await folder.duly('exec', '--name', 'digest', '--', 'echo', 'yes')).out, 'yes\n');
 });
 
-test('it is not run while the task or everything is paused', async (t) => {
+test('it is not run while its type or everything is paused', async (t) => {
   const folder = folderOn(t, 'sqlite:./duly.db');
   await folder.duly('migrate');
-  await folder.duly('pause', 'task', 'exec:digest', '--note', 'the mail server moves');
+  await folder.duly('pause', 'type', 'exec:digest', '--note', 'the mail server moves');
   const { code, out, err } = await folder.duly(
     'exec',
     '--name',
@@ -64,8 +64,8 @@ test('it is not run while the task or everything is paused', async (t) => {
     'no',
   );
   assert.deepEqual([code, out], [0, '']);
-  assert.match(err, /is not run here: task "exec:digest" was paused by .* \(the mail server moves\)\./);
-  await folder.duly('resume', 'task', 'exec:digest');
+  assert.match(err, /is not run here: type "exec:digest" was paused by .* \(the mail server moves\)\./);
+  await folder.duly('resume', 'type', 'exec:digest');
   assert.equal((await exec(folder, '1d', 'echo', 'yes')).out, 'yes\n', 'the slot was not spent');
 });
 

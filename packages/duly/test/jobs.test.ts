@@ -138,7 +138,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
     dry_run: false,
   });
   assert.equal((await folder.json('dead', 'retry', '--all', '--dry-run')).changed, 2);
-  await folder.duly('pause', 'task', 'failing');
+  await folder.duly('pause', 'type', 'failing');
   assert.match((await folder.duly('dead', 'retry', second)).out, /^1 dead letter brought back\.\n$/);
   assert.equal((await folder.json('jobs', 'show', second)).status, 'PENDING');
   assert.match(
@@ -156,18 +156,18 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   folder.write(quickTasks);
   const up = folder.start('up');
   await up.line(/is up/);
-  const pause = await folder.duly('pause', 'task', 'hello', '--note', 'mail server is down', '--for', '2h');
-  assert.match(pause.out, /^Task "hello" is paused until 20/);
+  const pause = await folder.duly('pause', 'type', 'hello', '--note', 'mail server is down', '--for', '2h');
+  assert.match(pause.out, /^Type "hello" is paused until 20/);
   const id = (await folder.duly('run', 'hello', 'Ada')).out.trim();
   const why = await folder.duly('why', id);
-  assert.match(why.out, /Task "hello" is paused since .*, who noted "mail server is down", until /);
+  assert.match(why.out, /Type "hello" is paused since .*, who noted "mail server is down", until /);
   assert.equal((await folder.json('why', id)).waiting_for.kind, 'pause');
   const pauses = await folder.json('pause', 'ls');
   assert.equal(pauses.has_more, false);
   assert.equal(pauses.next_cursor, null);
   const [listed] = pauses.data;
   assert.ok(Date.parse(listed.since_at) < Date.parse(listed.until_at));
-  assert.match((await folder.duly('jobs', 'ls')).out, /PENDING .* its task is paused\n/);
+  assert.match((await folder.duly('jobs', 'ls')).out, /PENDING .* its type is paused\n/);
   await folder.duly('pause', 'queue', 'a,b');
   const known = await folder.json('queues');
   assert.deepEqual(
@@ -178,7 +178,7 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
     ],
   );
   assert.equal((await folder.json('jobs', 'ls', '--queue', 'a\\,b', '--queue', 'default')).data.length, 1);
-  assert.equal(listed.scope, 'task');
+  assert.equal(listed.scope, 'type');
   assert.equal(listed.name, 'hello');
   assert.match((await folder.duly('queues')).out, /default +hello +1 .*paused/);
 
@@ -194,10 +194,10 @@ test('a pause keeps jobs waiting, why names it, and resume ends it', async (t) =
   assert.doesNotMatch((await folder.duly('pause', 'queue', 'brief', '--for', '1s')).err, /warning/);
   for (const queue of ['defualt', 'brief', 'briefs']) await folder.duly('resume', 'queue', queue);
 
-  const slip = await folder.duly('resume', 'task', 'helo');
-  assert.match(slip.out, /^Task "helo" was not paused/);
+  const slip = await folder.duly('resume', 'type', 'helo');
+  assert.match(slip.out, /^Type "helo" was not paused/);
   assert.match(slip.err, /Did you mean "hello"\?/);
-  assert.match((await folder.duly('resume', 'task', 'hello')).out, /^Task "hello" is resumed/);
+  assert.match((await folder.duly('resume', 'type', 'hello')).out, /^Type "hello" is resumed/);
   assert.equal((await folder.duly('watch', id)).code, 0);
 
   await folder.duly('pause', 'all');

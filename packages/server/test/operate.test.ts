@@ -19,14 +19,14 @@ test('queues: what is ready, paused and resumed', async (t) => {
   assert.deepEqual((await ask('/api/queues/slow/resume', { method: 'POST' })).json, { resumed: true });
   assert.deepEqual((await ask('/api/queues/slow/resume', { method: 'POST' })).json, { resumed: false });
 
-  await ask('/api/pauses', { body: { task: 'mail' } });
+  await ask('/api/pauses', { body: { type: 'mail' } });
   await ask('/api/pauses', { body: { all: true } });
   const pauses = (await ask('/api/pauses')).json.data;
   assert.deepEqual(
     pauses.map(({ scope, name }: { scope: string; name: string }) => [scope, name]),
     [
       ['all', null],
-      ['task', 'mail'],
+      ['type', 'mail'],
     ],
   );
   assert.deepEqual((await ask('/api/pauses/resume', { body: { all: true } })).json, { resumed: true });

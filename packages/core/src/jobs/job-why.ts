@@ -387,7 +387,7 @@ function pauseSentence(pause: Pause): string {
       ? 'Everything'
       : pause.scope === 'queue'
         ? `Queue "${pause.name}"`
-        : `Task "${pause.name}"`;
+        : `Type "${pause.name}"`;
   const note = pause.note === null ? '' : `, who noted "${pause.note}"`;
   const until = pause.until === null ? 'until it is resumed' : `until ${pause.until.toISOString()}`;
   return `${what} is paused since ${pause.since.toISOString()} by ${pause.by}${note}, ${until}.`;

@@ -12,8 +12,8 @@ import {
 import type { Actor, Engine, PauseValue, SettingRecord } from '../contract/engine.ts';
 import { readMoment } from '../schedules/calendar/moment.ts';
 
-/** What to pause: one queue, one task, or everything. */
-export type PauseTarget = { queue: string } | { task: string } | { all: true };
+/** What to pause: one queue, the jobs of one type, or everything. */
+export type PauseTarget = { queue: string } | { type: string } | { all: true };
 
 /** How to pause. */
 export interface PauseOptions {
@@ -25,8 +25,8 @@ export interface PauseOptions {
 
 /** A pause: nothing of its scope is started, everything is still accepted. */
 export interface Pause {
-  scope: 'all' | 'queue' | 'task';
-  /** The queue's or the task's name; null for everything. */
+  scope: 'all' | 'queue' | 'type';
+  /** The queue or the type; null for everything. */
   name: string | null;
   by: Actor;
   note: string | null;
@@ -38,6 +38,8 @@ export interface Pause {
 export const pauseKind = 'pause';
 
 const noteLengthMax = 1_000;
+// What stores call a scope in the key of a pause's record: a type is `task` there.
+const storedScopes = { queue: 'queue', type: 'task' } as const;
 const pauseNames: OptionNames<PauseOptions> = { until: true, note: true };
 
 /** Makes, ends and lists pauses in one store. */
@@ -54,16 +56,16 @@ export interface Pauses {
 export function pauseKey(target: PauseTarget): string {
   const fields = typeof target === 'object' && target !== null ? Object.keys(target) : [];
   const [field] = fields;
-  if (fields.length !== 1 || (field !== 'queue' && field !== 'task' && field !== 'all')) {
+  if (fields.length !== 1 || (field !== 'queue' && field !== 'type' && field !== 'all')) {
     throw dulyError('invalid_option', {
-      message: `Expected what to pause as one of { queue }, { task } or { all: true }, got ${fields.length === 0 ? shown(target) : fields.map((one) => `"${one}"`).join(', ')}.`,
+      message: `Expected what to pause as one of { queue }, { type } or { all: true }, got ${fields.length === 0 ? shown(target) : fields.map((one) => `"${one}"`).join(', ')}.`,
     });
   }
   if (field === 'all') {
     if (!readFlag((target as { all: unknown }).all, 'all')) refuseOption('all', false, 'to be true');
     return 'all';
   }
-  return `${field}:${readName((target as Record<string, unknown>)[field], field)}`;
+  return `${storedScopes[field]}:${readName((target as Record<string, unknown>)[field], field)}`;
 }
 
 /** Reads a pause back from its record; null when the record is not one. */
@@ -165,6 +167,7 @@ export function readUntil(
 function split(key: string): [Pause['scope'], string | null] | [null, null] {
   if (key === 'all') return ['all', null];
   const colon = key.indexOf(':');
-  const scope = key.slice(0, colon);
-  return scope === 'queue' || scope === 'task' ? [scope, key.slice(colon + 1)] : [null, null];
+  const stored = key.slice(0, colon);
+  const scope = (['queue', 'type'] as const).find((one) => storedScopes[one] === stored);
+  return scope === undefined ? [null, null] : [scope, key.slice(colon + 1)];
 }

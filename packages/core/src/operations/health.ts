@@ -138,7 +138,7 @@ async function checkWork(
   for (const { queue, type, version, ready, oldestDueAt } of counts.lanes) {
     const waitMs = oldestDueAt === null ? 0 : counts.now - oldestDueAt;
     if (ready.count === 0 || waitMs < waitMsMax) continue;
-    if (isPaused('all', null) || isPaused('queue', queue) || isPaused('task', type)) continue;
+    if (isPaused('all', null) || isPaused('queue', queue) || isPaused('type', type)) continue;
     const what = `${ready.count}${ready.capped ? ' or more' : ''} "${type}" in queue "${queue}", the oldest for ${seconds(waitMs)}`;
     const isHandled = nodes.nodes.some(
       (node) =>

@@ -183,17 +183,17 @@ test('a pending job says which worker is missing', () => {
   );
 });
 
-test('only a pause of the job itself, its queue, its task or everything counts, and only while it lasts', () => {
+test('only a pause of the job itself, its queue, its type or everything counts, and only while it lasts', () => {
   const pause = { by: 'ada', note: null, since: new Date(now - minute), until: null };
-  const facts = (scope: 'all' | 'queue' | 'task', name: string | null, until: Date | null = null) => ({
+  const facts = (scope: 'all' | 'queue' | 'type', name: string | null, until: Date | null = null) => ({
     pauses: [{ ...pause, scope, name, until }],
   });
   assert.match(
     why({}, facts('all', null)).sentence,
     /Everything is paused since .* by ada, until it is resumed\./,
   );
-  assert.match(why({}, facts('task', 'mail')).sentence, /Task "mail" is paused/);
-  assert.doesNotMatch(why({}, facts('task', 'other')).sentence, /paused/);
+  assert.match(why({}, facts('type', 'mail')).sentence, /Type "mail" is paused/);
+  assert.doesNotMatch(why({}, facts('type', 'other')).sentence, /paused/);
   assert.doesNotMatch(why({}, facts('queue', 'other')).sentence, /paused/);
   assert.doesNotMatch(why({}, facts('all', null, new Date(now))).sentence, /paused/);
   assert.equal(why({}, facts('all', null)).expectedStartAt, null);

@@ -369,7 +369,7 @@ test('a higher priority is taken first, and a minute of waiting is worth one ste
 test('a start deadline that passes expires the job', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'late', run: () => {} });
-  await duly.pause({ task: 'late' });
+  await duly.pause({ type: 'late' });
   const handle = await task.now(1, { startDeadline: '10m' });
   await duly.advance('11m');
   const why = await handle.why();
@@ -631,7 +631,7 @@ test('pauses stop starting, not accepting, and say who made them and why', async
 test('a pause ends by itself at its instant', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'paused', run: () => 'ran' });
-  await duly.pause({ task: 'paused' }, { until: '2027-01-15T12:00:00Z' });
+  await duly.pause({ type: 'paused' }, { until: '2027-01-15T12:00:00Z' });
   await task.now();
   const ran = await duly.advance('1 day');
   assert.deepEqual(

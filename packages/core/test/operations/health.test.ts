@@ -79,9 +79,9 @@ test('jobs that wait and do not start are failing, with the reason; a queue that
   assert.match(String(await check('jobs')), /^failing: .*\(no live node takes it\)/);
   await heartbeat();
   const pauses = createPauses(engine, 'test');
-  await pauses.pause({ task: 'work' });
+  await pauses.pause({ type: 'work' });
   assert.match(String(await check('jobs')), /^ok/);
-  await pauses.resume({ task: 'work' });
+  await pauses.resume({ type: 'work' });
   await engine.exchange({ settle: [], claim: claimRequest({ limit: 1 }) });
   assert.match(
     String(await check('jobs')),

@@ -19,7 +19,7 @@ test('queues are known by what is ready, by who takes from them and by their pau
   const b = duly.task({ name: 'b', queue: 'busy', run: () => {} });
   await Promise.all([a.now(), a.now(), b.now()]);
   await duly.pause({ queue: 'held' }, { note: 'moving' });
-  await duly.pause({ task: 'a' });
+  await duly.pause({ type: 'a' });
   const { queues, status } = await duly.queues();
   assert.deepEqual(
     queues.map(({ queue, pause, lanes }) => [
@@ -32,7 +32,7 @@ test('queues are known by what is ready, by who takes from them and by their pau
         'busy',
         null,
         [
-          ['a', 2, 'task'],
+          ['a', 2, 'type'],
           ['b', 1, null],
         ],
       ],

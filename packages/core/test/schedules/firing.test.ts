@@ -152,7 +152,7 @@ test('the start deadline of a schedule: a late slot makes no job, and a job that
     '01-15T11:00 expired (start deadline)',
     '01-15T12:00 completed (caught up)',
   ]);
-  await duly.pause({ task: 'report' });
+  await duly.pause({ type: 'report' });
   await duly.advance('56m');
   const [newest] = await duly.schedules.slots('nightly', { to: duly.now });
   const waiting = duly.job(newest?.runs[0]?.id ?? '');
@@ -188,20 +188,20 @@ test('what exclude names is not run, and the ledger says so', async (t) => {
 test('deleting any job never stops its schedule', async (t) => {
   for (const overlap of ['skip', 'bufferOne', 'bufferAll', 'cancelOther'] as const) {
     const { t: duly, every } = scene(t, { run: ({ input }) => input });
-    await duly.pause({ task: 'report' });
+    await duly.pause({ type: 'report' });
     await every({ rate: '1m' }, { overlap, pauseAfterFailures: 3 });
     await duly.advance('5m');
     const { changed } = await duly.jobs({}).delete();
     assert.ok(changed > 0, overlap);
-    await duly.resume({ task: 'report' });
+    await duly.resume({ type: 'report' });
     assert.ok((await duly.advance('5m')).length >= 4, overlap);
   }
   const { t: duly, task } = scene(t);
-  await duly.pause({ task: 'report' });
+  await duly.pause({ type: 'report' });
   await task.every({ delay: '1m' }, undefined, { name: 'delay' });
   await duly.advance('5m');
   assert.equal((await duly.jobs({}).delete()).changed, 1);
-  await duly.resume({ task: 'report' });
+  await duly.resume({ type: 'report' });
   assert.equal((await duly.advance('5m')).length, 5);
 });
 

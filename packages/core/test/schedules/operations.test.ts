@@ -46,10 +46,10 @@ test('a pause with an end ends by itself', async (t) => {
 test('jobs already made go on while the schedule is paused', async (t) => {
   const { t: duly, every } = scene(t);
   await every('0 * * * *');
-  await duly.pause({ task: 'report' });
+  await duly.pause({ type: 'report' });
   await duly.advance('1h');
   await duly.schedules.pause('nightly');
-  await duly.resume({ task: 'report' });
+  await duly.resume({ type: 'report' });
   assert.equal((await duly.runDue()).length, 1);
 });
 
@@ -124,13 +124,13 @@ test('edit decides by the old rule first, and the next slot changes at once', as
 test('an edit of input and policies keeps the cursor, and jobs already made keep their input', async (t) => {
   const { t: duly, every, reported } = scene(t);
   await every('0 * * * *');
-  await duly.pause({ task: 'report' });
+  await duly.pause({ type: 'report' });
   await duly.advance('1h');
   const before = await duly.schedules.get('nightly');
   const after = await duly.schedules.edit('nightly', { input: { v: 2 }, missed: 'skip', note: 'second' });
   assert.deepEqual(after.nextRunAt, before.nextRunAt);
   assert.deepEqual([after.input, after.policies.missed, after.note], [{ v: 2 }, 'skip', 'second']);
-  await duly.resume({ task: 'report' });
+  await duly.resume({ type: 'report' });
   await duly.advance('1h');
   assert.deepEqual(
     reported.map(({ input }) => input),

@@ -216,10 +216,10 @@ test('why: a catch-up, a late start, a failed run, a run that is gone', async (t
   const missed = await duly.why('nightly', '2027-01-15T11:00');
   assert.equal(missed.decision, 'missed');
   assert.match(missed.sentence, /a later slot was missed too; missed: "latest" runs only that one/);
-  await duly.pause({ task: 'report' });
+  await duly.pause({ type: 'report' });
   await duly.advance('1h');
   await duly.advance('1200ms');
-  await duly.resume({ task: 'report' });
+  await duly.resume({ type: 'report' });
   await duly.runDue();
   const late = await duly.why('nightly', '2027-01-15T14:00');
   assert.equal(late.latenessMs, 1_200);

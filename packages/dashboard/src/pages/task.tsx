@@ -14,7 +14,7 @@ export function TaskPage() {
   const { type } = useParams({ strict: false }) as { type: string };
   const stats = useStats('7d');
   const pauses = usePauses().data?.data ?? [];
-  const pause = pauses.find(({ scope, name }) => scope === 'task' && name === type) ?? null;
+  const pause = pauses.find(({ scope, name }) => scope === 'type' && name === type) ?? null;
   if (stats.data === undefined) return <QueryState isPage query={stats} />;
   const one = stats.data.data.find((other) => other.type === type);
   const ms = (value: number | null | undefined) => (value == null ? '–' : duration(value));
@@ -37,7 +37,7 @@ export function TaskPage() {
             {jobs({}, 'All its jobs')}
             {jobs({ status: 'running' }, 'Running')}
             {jobs({ status: 'failed' }, 'Failed')}
-            <PauseSwitch target={{ task: type }} name={type} pause={pause} />
+            <PauseSwitch target={{ type }} name={type} pause={pause} />
           </span>
         }
       />

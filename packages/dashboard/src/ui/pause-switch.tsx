@@ -6,15 +6,15 @@ import { PauseDialog } from './pause-dialog.tsx';
 import { useToasts } from './toast.tsx';
 
 /** What a pause holds, as the API takes it. */
-export type PauseTarget = { queue: string } | { task: string } | { all: true };
+export type PauseTarget = { queue: string } | { type: string } | { all: true };
 
 const abouts = {
   queue: 'Jobs are still accepted; none of this queue starts until it is resumed. What runs goes on.',
-  task: 'Jobs are still accepted; none of this task starts until it is resumed. What runs goes on.',
+  type: 'Jobs are still accepted; none of this type starts until it is resumed. What runs goes on.',
   all: 'Jobs are still accepted and schedules still make them; none starts until it is resumed. What runs goes on.',
 };
 
-/** Pauses a queue, a task or everything, or ends its pause. Not shown to those who may not. */
+/** Pauses a queue, a type or everything, or ends its pause. Not shown to those who may not. */
 export function PauseSwitch({
   target,
   name,
@@ -47,7 +47,7 @@ export function PauseSwitch({
       </Button>
     );
   }
-  const scope = 'all' in target ? 'all' : 'queue' in target ? 'queue' : 'task';
+  const scope = 'all' in target ? 'all' : 'queue' in target ? 'queue' : 'type';
   return (
     <>
       <Button kind={scope === 'all' ? 'danger' : 'plain'} onClick={() => setAsked(true)}>

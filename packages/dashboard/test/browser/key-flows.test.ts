@@ -71,7 +71,7 @@ test('a job is cancelled, retried, run again, and run with another input', async
   assert.deepEqual((await api(`jobs/${edited}`)).input, { user: 2 });
 });
 
-test('a queue, a task and everything is paused with a note and resumed, a worker drained', async (t) => {
+test('a queue, a type and everything is paused with a note and resumed, a worker drained', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
   await duly.taskNamed('handled_elsewhere').now(null);
   await open('queues');
@@ -107,7 +107,7 @@ test('a queue, a task and everything is paused with a note and resumed, a worker
   await page.getByRole('button', { name: 'Resume' }).waitFor();
   assert.deepEqual(
     (await api('pauses')).data.map(({ scope, name }: { scope: string; name: string }) => [scope, name]),
-    [['task', 'noop']],
+    [['type', 'noop']],
   );
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();

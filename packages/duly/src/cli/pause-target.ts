@@ -9,13 +9,13 @@ export type PauseScope = Pause['scope'];
 /** The target that a scope and a name mean. */
 export function targetOf(scope: PauseScope, name: string | undefined): PauseTarget {
   if (scope === 'queue') return { queue: name ?? '' };
-  return scope === 'task' ? { task: name ?? '' } : { all: true };
+  return scope === 'type' ? { type: name ?? '' } : { all: true };
 }
 
-/** `Queue "mail"`, `Task "mail"`, `Everything`. */
+/** `Queue "mail"`, `Type "mail"`, `Everything`. */
 export function pauseText({ scope, name }: Pick<Pause, 'scope' | 'name'>): string {
   if (scope === 'all') return 'Everything';
-  return `${scope === 'queue' ? 'Queue' : 'Task'} "${oneLine(name ?? '')}"`;
+  return `${scope === 'queue' ? 'Queue' : 'Type'} "${oneLine(name ?? '')}"`;
 }
 
 // Newest first: a queue that nothing was put into for so many jobs is not what somebody is about to pause.
@@ -33,10 +33,10 @@ export async function warnUnknown(
 ): Promise<void> {
   if (scope === 'all' || name === undefined) return;
   const nodes = await duly.nodes();
-  if (scope === 'task') {
+  if (scope === 'type') {
     const types = new Set(nodes.flatMap((node) => node.tasks.map((task) => task.type)));
     if (types.size > 0 && !types.has(name))
-      context.warn(`No live node handles a task "${name}".${didYouMean(name, types)}`);
+      context.warn(`No live node handles the type "${name}".${didYouMean(name, types)}`);
     return;
   }
   const queues = new Set(['default', ...nodes.flatMap((node) => node.queues ?? [])]);

@@ -242,7 +242,7 @@ function addPauses(program: Command, action: ActionOf): void {
   const resume = addGroup(program, 'resume', 'end a pause');
   for (const [scope, what] of [
     ['queue', 'one queue'],
-    ['task', 'one task'],
+    ['type', 'the jobs of one type'],
     ['all', 'everything'],
   ] as const) {
     const pauseCommand = addCommand(pause, scope, `pause ${what}`)

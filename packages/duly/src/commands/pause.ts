@@ -12,7 +12,7 @@ interface PauseCommandOptions extends CommonOptions {
   note?: string;
 }
 
-/** `duly pause queue|task|all`. */
+/** `duly pause queue|type|all`. */
 export function pauseOf(scope: PauseScope): CommandRun {
   return async (context: CommandContext, options: PauseCommandOptions, name?: string) => {
     if (options.for !== undefined && options.until !== undefined)

@@ -4,7 +4,7 @@ import { didYouMean } from '../cli/usage.ts';
 import { withClient } from '../client/client.ts';
 import { printJson } from '../output/json.ts';
 
-/** `duly resume queue|task|all`. To end a pause that is not there is no error: what was asked for is so. */
+/** `duly resume queue|type|all`. To end a pause that is not there is no error: what was asked for is so. */
 export function resumeOf(scope: PauseScope): CommandRun {
   return async (context: CommandContext, options: CommonOptions, name?: string) => {
     await withClient(context, options, async ({ duly, command, changed }) => {

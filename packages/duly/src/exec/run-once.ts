@@ -217,7 +217,7 @@ class OneRun {
   }
 
   #isOurs({ scope, name }: Pause): boolean {
-    return scope === 'all' || (scope === 'task' ? name === this.#task.name : name === 'default');
+    return scope === 'all' || (scope === 'type' ? name === this.#task.name : name === 'default');
   }
 
   /** Why a job that another arrival made is not run here; null: its host died before it was over, and it is. */

@@ -19,7 +19,7 @@ export async function surroundingsOf(duly: Duly, jobs: readonly Job[]): Promise<
 export function waitText({ type, queue, version }: Job, { nodes, pauses }: Surroundings): string {
   const pause = pauseOf(pauses, { queue, type });
   if (pause !== null) {
-    const what = { all: 'everything', queue: `queue ${queue}`, task: 'its task' }[pause.scope];
+    const what = { all: 'everything', queue: `queue ${queue}`, type: 'its type' }[pause.scope];
     return `${oneLine(what)} is paused`;
   }
   const workers = nodes.filter((node) => node.roles.includes('worker'));

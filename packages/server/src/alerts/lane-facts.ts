@@ -13,7 +13,7 @@ export interface LaneFact {
 export interface LaneFacts {
   now: number;
   lanes: readonly LaneFact[];
-  pauses: readonly { scope: 'all' | 'queue' | 'task'; name: string | null }[];
+  pauses: readonly { scope: 'all' | 'queue' | 'type'; name: string | null }[];
 }
 
 /** Lanes and pauses of the source. */

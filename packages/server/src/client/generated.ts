@@ -1006,7 +1006,7 @@ export type NewWebhook = {
 };
 
 export type Pause = {
-  scope: "all" | "queue" | "task";
+  scope: "all" | "queue" | "type";
   name: string | null;
   by: string;
   note: string | null;
@@ -2089,13 +2089,13 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Stop starting jobs of a queue, of a task, or at all */
+  /** Stop starting jobs of a queue, of a type, or at all */
   'POST /api/pauses': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: {
       queue?: string;
-      task?: string;
+      type?: string;
       all?: true;
       /** Why; kept in the audit. */
       note?: string;
@@ -2110,7 +2110,7 @@ export interface Operations {
     query: Record<never, never>;
     body: {
       queue?: string;
-      task?: string;
+      type?: string;
       all?: true;
     };
     answer: {

@@ -60,7 +60,7 @@ const pause = createRoute({
   path: '/api/pauses',
   operationId: 'pause',
   tags,
-  summary: 'Stop starting jobs of a queue, of a task, or at all',
+  summary: 'Stop starting jobs of a queue, of a type, or at all',
   ...operate,
   request: body(z.strictObject({ ...pauseTargetFields, ...pauseFields })),
   responses: { 200: json(pauseSchema, 'The pause.'), ...problems },
@@ -117,14 +117,14 @@ export function queueRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   return routes;
 }
 
-function targetOf({ queue, task, all }: z.infer<z.ZodObject<typeof pauseTargetFields>>): PauseTarget {
-  const given = [queue, task, all].filter((one) => one !== undefined);
+function targetOf({ queue, type, all }: z.infer<z.ZodObject<typeof pauseTargetFields>>): PauseTarget {
+  const given = [queue, type, all].filter((one) => one !== undefined);
   if (given.length === 1) {
     if (queue !== undefined) return { queue };
-    return task === undefined ? { all: true } : { task };
+    return type === undefined ? { all: true } : { type };
   }
   throw new DulyError('request_invalid', {
-    message: 'Expected exactly one of "queue", "task" and "all".',
+    message: 'Expected exactly one of "queue", "type" and "all".',
     details: { issues: [{ in: 'body', path: '', message: 'names none, or several' }] },
   });
 }

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { instant, name, note } from './answers.ts';
 import { countSchema, statusCountsSchema } from './job-actions.ts';
 
-/** What is ready in a queue, by task. */
+/** What is ready in a queue, by type. */
 const laneSchema = z.strictObject({
   type: z.string(),
   version: z.int(),
@@ -13,7 +13,7 @@ const laneSchema = z.strictObject({
 /** A pause in force. */
 export const pauseSchema = z
   .strictObject({
-    scope: z.enum(['all', 'queue', 'task']),
+    scope: z.enum(['all', 'queue', 'type']),
     name: z.string().nullable(),
     by: z.string(),
     note: z.string().nullable(),
@@ -45,7 +45,7 @@ export const queuesSchema = z
 /** What to pause: exactly one of them. */
 export const pauseTargetFields = {
   queue: name.optional(),
-  task: name.optional(),
+  type: name.optional(),
   all: z.literal(true).optional(),
 };
 

@@ -105,7 +105,7 @@ cases(waiting, { now, lanes: [], pauses: [] }, [
   ['longer', { lanes }, ['queue:default']],
   ['queue paused', { lanes, pauses: [{ scope: 'queue', name: 'default' }] }, []],
   ['another queue paused', { lanes, pauses: [{ scope: 'queue', name: 'mail' }] }, ['queue:default']],
-  ['task paused', { lanes, pauses: [{ scope: 'task', name: 'mail' }] }, []],
+  ['type paused', { lanes, pauses: [{ scope: 'type', name: 'mail' }] }, []],
   ['everything paused', { lanes, pauses: [all] }, []],
   ['nothing ready', { lanes: [{ ...lane, readyCount: 0, oldestDueAt: null }] }, []],
 ]);
