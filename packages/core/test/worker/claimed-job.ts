@@ -29,6 +29,8 @@ export function claimedJob({
     slot: null,
     parent: null,
     cancelRequestedAt: null,
+    // {{job.passive +claim | %field: null,}}
+    // {{/job}}
     ...fields,
     policy: {
       maxAttempts: 3,

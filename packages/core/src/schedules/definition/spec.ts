@@ -1,9 +1,11 @@
 import { dulyError } from '../../base/errors.ts';
 import type { JobPolicy, JsonText } from '../../contract/engine.ts';
+import type { CallerFields } from '../../contract/job-fields.ts';
 import type { ResolvedPolicies, SchedulePolicies } from './policies.ts';
 
-/** How the jobs of a schedule are made; all but the slot's own part of a job spec. */
-export interface ScheduleJob {
+/** What all runs of a schedule have in common of the fields that the caller of a job sets. Passive fields are optional. */
+export interface ScheduleJob
+  extends Partial<Omit<CallerFields, 'id' | 'rankOffsetMs' | 'origin' | 'copyOf'>> {
   /** Name of the task. */
   type: string;
   version: number;

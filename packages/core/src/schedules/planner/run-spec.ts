@@ -43,7 +43,7 @@ export function runSpecOf(
       details: JSON.stringify(run.details),
       ...(run.allow ? { allow: true } : {}),
     },
-    // {{job.passive | %field: null,}}
+    // {{job.passive | %field: job.%field ?? null, | copyOf=copyOf: null,}}
     copyOf: null,
     // {{/job}}
   };

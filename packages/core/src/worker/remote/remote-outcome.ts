@@ -71,6 +71,7 @@ function readError(given: RemoteError): JobError {
 export function claimedOf(record: JobRecord, fence: number): ClaimedJob {
   const last = record.attempts.at(-1);
   return {
+    // {{job.claim +record | %field: record.%field, | fence=fence,}}
     id: record.id,
     type: record.type,
     version: record.version,
@@ -86,13 +87,14 @@ export function claimedOf(record: JobRecord, fence: number): ClaimedJob {
     maxAttempts: record.maxAttempts,
     losses: record.losses,
     begunLosses: record.begunLosses,
-    begun: (last?.begunAt ?? null) !== null,
     createdAt: record.createdAt,
     dueAt: record.dueAt,
-    claimedAt: last?.startedAt ?? record.updatedAt,
     origin: record.origin,
+    cancelRequestedAt: record.cancelRequestedAt,
+    // {{/job}}
+    begun: (last?.begunAt ?? null) !== null,
+    claimedAt: last?.startedAt ?? record.updatedAt,
     slot: record.slot,
     parent: record.parent,
-    cancelRequestedAt: record.cancelRequestedAt,
   };
 }

@@ -142,7 +142,7 @@ BEGIN
     version = (p_spec ->> 'version')::integer, queue = p_spec ->> 'queue', priority = (p_spec ->> 'priority')::integer,
     rank_offset = (p_spec ->> 'rankOffsetMs')::bigint, max_attempts = (p_spec ->> 'maxAttempts')::integer,
     policy = p_spec ->> 'policy', retention_ms = (p_spec ->> 'retentionMs')::bigint,
-    dead_retention_ms = (p_spec ->> 'deadRetentionMs')::bigint, metadata = p_spec ->> 'metadata', input = p_spec ->> 'input',
+    dead_retention_ms = (p_spec ->> 'deadRetentionMs')::bigint, metadata = p_spec ->> 'metadata', input = p_spec ->> 'input'{{job.passive -copyOf | , %column = (p_spec ->> '%field')::%sql |}},
     -- Moves with the due time, just below.
     expire_at = p_job.due_at + (p_spec ->> 'startDeadlineMs')::bigint, updated_at = p_now
   WHERE id = p_job.id;

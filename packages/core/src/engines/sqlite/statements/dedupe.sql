@@ -20,7 +20,7 @@ DELETE FROM dedupes WHERE type = ? AND tenant = ? AND key = ?
 -- name: replace
 UPDATE jobs SET
   version = :version, queue = :queue, priority = :priority, rank_offset = :rankOffset, max_attempts = :maxAttempts,
-  policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now
+  policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now{{job.passive -copyOf | , %column = :%field |}}
 WHERE seq = :seq
 
 -- name: prune

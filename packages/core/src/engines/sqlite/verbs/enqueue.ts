@@ -157,6 +157,8 @@ function replaceJob(work: Work, row: JobStateRow, spec: JobSpec): EnqueuedItem {
     policy: work.policyText(spec.policy),
     metadata: spec.metadata,
     input: spec.input,
+    // {{job.passive -copyOf | %field: spec.%field,}}
+    // {{/job}}
     // Moves with the due time, just below.
     expire: spec.startDeadlineMs === null ? null : row.due_at + spec.startDeadlineMs,
     now: work.now,
