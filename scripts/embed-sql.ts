@@ -1,5 +1,6 @@
 // Turns each engine's statements/*.sql and migrations/*.sql into its checked-in generated.ts, so that the
 // published package needs no file reads and a bundler keeps the SQL. Lists of job fields are filled in (job-lists.ts).
+// A function with a line `-- call: someName` above it becomes the statement `call.someName`, which calls it.
 // `--check` only compares.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -52,6 +53,47 @@ export function readStatements({ name, sql }: SqlFile): string | Record<string, 
   return statements;
 }
 
+/** A statement for each function that `-- call: someName` names. It passes all parameters of the function, in order. */
+export function readCalls(migrationFiles: SqlFile[]): Record<string, string> {
+  const calls: Record<string, string> = {};
+  const marked = /^-- call: (\w+)$(?:\nCREATE (?:OR REPLACE )?FUNCTION ([\w.]+)\(([^)]*)\))?/gm;
+  for (const { name: file, sql } of migrationFiles) {
+    for (const [, name = '', called, parameters = ''] of sql.matchAll(marked)) {
+      if (called === undefined) throw new Error(`${file}: "-- call: ${name}" is not above a function.`);
+      if (name in calls) throw new Error(`${file} names the call "${name}" twice.`);
+      const values = parameters
+        .split(',')
+        .map((parameter, i) => `$${i + 1}::${parameter.trim().replace(/^\w+\s+/, '')}`);
+      calls[name] = `SELECT ${called}(${values.join(', ')}) AS reply`;
+    }
+  }
+  return calls;
+}
+
+/** The statements of all files by the key of the file, with the calls of marked functions in `call`. */
+function collectStatements(
+  statementFiles: SqlFile[],
+  migrationFiles: SqlFile[],
+): Map<string, string | Record<string, string>> {
+  const all = new Map<string, string | Record<string, string>>();
+  const calls = readCalls(migrationFiles);
+  if (Object.keys(calls).length > 0) all.set('call', calls);
+  for (const file of byName(statementFiles)) {
+    const key = camelCase(basename(file.name, '.sql'));
+    const read = readStatements(file);
+    const marked = all.get(key);
+    if (typeof read === 'string' || typeof marked !== 'object') {
+      if (marked !== undefined) throw new Error(`${file.name} has to name its statements.`);
+      all.set(key, read);
+      continue;
+    }
+    const twice = Object.keys(read).find((name) => name in marked);
+    if (twice !== undefined) throw new Error(`${file.name} names "${twice}", as a function does.`);
+    all.set(key, { ...marked, ...read });
+  }
+  return all;
+}
+
 /** The text of `generated.ts` for one engine. */
 export function renderGenerated(statementFiles: SqlFile[], migrationFiles: SqlFile[]): string {
   const lines = [
@@ -60,9 +102,8 @@ export function renderGenerated(statementFiles: SqlFile[], migrationFiles: SqlFi
     '/** Every statement of this engine by file name, without comments. */',
     'export const statements = {',
   ];
-  for (const file of byName(statementFiles)) {
-    const value = readStatements(file);
-    const key = camelCase(basename(file.name, '.sql'));
+  const all = collectStatements(statementFiles, migrationFiles);
+  for (const [key, value] of [...all].sort(([one], [other]) => (one < other ? -1 : 1))) {
     if (typeof value === 'string') lines.push(`  ${key}: ${template(value)},`);
     else {
       lines.push(`  ${key}: {`);
@@ -77,6 +118,12 @@ export function renderGenerated(statementFiles: SqlFile[], migrationFiles: SqlFi
     if (match === null) throw new Error(`"${file.name}" is not named like 0001_initial.sql.`);
     const number = Number(match[1]);
     if (number !== index + 1) throw new Error(`"${file.name}" should have the number ${index + 1}.`);
+    // When a store is migrated, all functions are created anew, but only missing steps change tables.
+    if (
+      /^(?:CREATE|ALTER|DROP) (?:TABLE|INDEX|SEQUENCE)/m.test(file.sql) &&
+      /^CREATE (?:FUNCTION|VIEW)/m.test(file.sql)
+    )
+      throw new Error(`"${file.name}" has tables and functions. Write two migrations.`);
     lines.push(`  { number: ${number}, name: '${match[2]}', sql: ${template(file.sql.trim())} },`);
   }
   lines.push('];', '');

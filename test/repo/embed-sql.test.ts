@@ -47,6 +47,34 @@ for (const [why, sql] of [
   });
 }
 
+test('a function with a call line becomes a statement that passes all its parameters', () => {
+  const body = 'RETURNS text LANGUAGE sql AS $$ SELECT 1 $$;';
+  const text = renderGenerated(
+    [{ name: 'call.sql', sql: '-- name: other\nSELECT 1;' }],
+    [
+      {
+        name: '0001_keep.sql',
+        sql: `-- call: keepLocks\nCREATE FUNCTION duly.keep_1(p_now bigint, p_ids text[]) ${body}\nCREATE FUNCTION duly.inner_1() ${body}`,
+      },
+    ],
+  );
+  assert.match(text, /keepLocks: `SELECT duly\.keep_1\(\$1::bigint, \$2::text\[\]\) AS reply`/);
+  assert.match(text, /other: `SELECT 1;`/);
+  assert.doesNotMatch(text, /SELECT duly\.inner_1/);
+});
+
+test('a call line without a function, or with a name that is taken, is refused', () => {
+  const marked = (sql: string) => [{ name: '0001_a.sql', sql: `-- call: a\n${sql}` }];
+  assert.throws(() => renderGenerated([], marked('-- text\nCREATE FUNCTION duly.a_1()')), /not above/);
+  const statements = [{ name: 'call.sql', sql: '-- name: a\nSELECT 1;' }];
+  assert.throws(() => renderGenerated(statements, marked('CREATE FUNCTION duly.a_1(p bigint)')), /"a"/);
+});
+
+test('a migration with tables and functions is refused', () => {
+  const sql = 'ALTER TABLE duly.jobs ADD COLUMN a text;\nCREATE FUNCTION duly.a_1() RETURNS text';
+  assert.throws(() => renderGenerated([], [{ name: '0001_a.sql', sql }]), /two migrations/);
+});
+
 test('the generated module gives back the exact text, whatever marks it holds', async () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template is what is tested.
   const sql = "SELECT '`${x}\\' AS a";

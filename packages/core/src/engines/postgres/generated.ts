@@ -15,26 +15,18 @@ LEFT JOIN LATERAL (
 ORDER BY a.position DESC`,
   },
   call: {
-    enqueueApart: `SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueInTransaction: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
-    enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    settleInTransaction: `SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply`,
-    enqueueAlike: `SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
     exchange: `SELECT duly.exchange_1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
-    claimAlone: `SELECT duly.claim_alone_1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint,
-  $10::text) AS reply`,
+    claimAlone: `SELECT duly.claim_alone_1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
     heartbeat: `SELECT duly.heartbeat_1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
     reap: `SELECT duly.reap_1($1::bigint, $2::bigint, $3::integer, $4::bigint) AS reply`,
-    report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    enqueueAlike: `SELECT duly.enqueue_alike_1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
     cancel: `SELECT duly.cancel_1($1::bigint, $2::jsonb) AS reply`,
     reschedule: `SELECT duly.reschedule_1($1::bigint, $2::jsonb) AS reply`,
     retry: `SELECT duly.replay_1($1::bigint, $2::jsonb) AS reply`,
     change: `SELECT duly.change_1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
     applySchedules: `SELECT duly.apply_schedules_1($1::bigint, $2::jsonb) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[],
-  $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb,
-  $21::text[]) AS reply`,
+    fire: `SELECT duly.fire_1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb, $21::text[]) AS reply`,
     acquire: `SELECT duly.acquire_1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
     keepLocks: `SELECT duly.keep_locks_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     putExpiring: `SELECT duly.put_expiring_1($1::bigint, $2::jsonb) AS reply`,
@@ -43,6 +35,11 @@ ORDER BY a.position DESC`,
     records: `SELECT duly.records_1($1::bigint, $2::jsonb) AS reply`,
     changes: `SELECT duly.changes_1($1::bigint, $2::bigint, $3::integer) AS reply`,
     prune: `SELECT duly.prune_1($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply`,
+    enqueueApart: `SELECT duly.enqueue_apart_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueuePatient: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    settleInTransaction: `SELECT duly.settle_within_1($1::bigint, $2::jsonb) AS reply`,
+    report: `SELECT duly.report_1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    enqueueInTransaction: `SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
     keepDays: `SELECT duly.keep_days_1($1::bigint, $2::integer, $3::integer) AS reply`,
   },
   clock: {
@@ -2048,6 +2045,7 @@ END $$;
 
 -- \`p_ids\` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
 -- others, each with its place.
+-- call: exchange
 CREATE FUNCTION duly.exchange_1(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
@@ -2095,6 +2093,7 @@ END $$;
 -- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
 -- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
 -- So what is asked for comes as arguments; \`p_claim\` is the whole of it, for the long way.
+-- call: claimAlone
 CREATE FUNCTION duly.claim_alone_1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
@@ -2304,6 +2303,7 @@ END $$;
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
 -- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told \`kept\` starts the handler, and if the store did not know, a job that may start once would start again.
+-- call: heartbeat
 CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2335,6 +2335,7 @@ BEGIN
 END $$;
 
 -- \`p_ended_by\`: takes over only leases that had ended at this instant; null: all that have ended.
+-- call: reap
 CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2441,6 +2442,7 @@ END $$;
 
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
+-- call: enqueueAlike
 CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 DECLARE
@@ -2604,6 +2606,7 @@ BEGIN
   RETURN v_item;
 END $$;
 
+-- call: cancel
 CREATE FUNCTION duly.cancel_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2644,6 +2647,7 @@ BEGIN
   RETURN duly.changed_item_1(v_id, 'changed', v_status, p_due);
 END $$;
 
+-- call: reschedule
 CREATE FUNCTION duly.reschedule_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2731,6 +2735,7 @@ BEGIN
   RETURN duly.changed_item_1(p_id, 'changed', v_status, p_now);
 END $$;
 
+-- call: retry
 CREATE FUNCTION duly.replay_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2821,6 +2826,7 @@ BEGIN
 END $$;
 
 -- One action to these jobs, in this order; answers those it was done to.
+-- call: change
 CREATE FUNCTION duly.change_1(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -2995,6 +3001,7 @@ BEGIN
   RETURN json_build_object('id', v_id, 'version', v_after.version, 'generation', v_generation);
 END $$;
 
+-- call: applySchedules
 CREATE FUNCTION duly.apply_schedules_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3032,6 +3039,7 @@ END $$;
 -- row: a decision that comes late locks it too, and either finds what is left of it or is waited for by nobody.
 --
 -- \`l.fence > 0\` is always true. It lets the planner read the leases by their index, so that no other choice of the statement looks cheap beside it.
+-- call: claimSchedules
 CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
 -- The memory is for the list of what is leased, which is looked up for every schedule that is due.
@@ -3305,6 +3313,7 @@ END $$;
 
 -- The lists from \`p_fence\` to \`p_details\` are those of fire_together_1, null for none; \`p_groups\`: the other decisions, one by one; \`p_fences\`: under
 -- which all of them were claimed.
+-- call: fire
 CREATE FUNCTION duly.fire_1(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
@@ -3342,6 +3351,7 @@ BEGIN
 END $$;` },
   { number: 8, name: 'keep', sql: `-- Locks, values, the journal, nodes, settings, the feed, and forgetting.
 
+-- call: acquire
 CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3377,6 +3387,7 @@ BEGIN
 END $$;
 
 -- A lock holds until someone else takes it, so a late renewal that nobody forestalled still counts. \`p_ttl_ms\` null: gives them back.
+-- call: keepLocks
 CREATE FUNCTION duly.keep_locks_1(p_now bigint, p_locks jsonb, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3446,6 +3457,7 @@ BEGIN
   RETURN json_build_object('result', 'changed', 'expiresAt', v_expires);
 END $$;
 
+-- call: putExpiring
 CREATE FUNCTION duly.put_expiring_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3475,6 +3487,7 @@ END $$;
 
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
 -- would take the lock or the lease away waits, and then finds the value.
+-- call: remember
 CREATE FUNCTION duly.remember_1(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3498,6 +3511,7 @@ BEGIN
   RETURN json_build_object('now', v_now, 'value', v_value, 'result', 'present')::text;
 END $$;
 
+-- call: nodes
 CREATE FUNCTION duly.nodes_1(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -3573,6 +3587,7 @@ BEGIN
   RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_1(v_after)) END;
 END $$;
 
+-- call: records
 CREATE FUNCTION duly.records_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3645,6 +3660,7 @@ BEGIN
 END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
+-- call: changes
 CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -3750,6 +3766,7 @@ BEGIN
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
+-- call: prune
 CREATE FUNCTION duly.prune_1(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -4023,6 +4040,7 @@ INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 90071992547
 ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
+-- call: enqueueApart
 CREATE FUNCTION duly.enqueue_apart_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms' AS $$
 BEGIN
@@ -4030,6 +4048,7 @@ BEGIN
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
+-- call: enqueuePatient
 CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 BEGIN
@@ -4038,6 +4057,7 @@ END $$;
 
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
+-- call: settleInTransaction
 CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_reply text;
@@ -4054,6 +4074,7 @@ BEGIN
   RETURN v_reply;
 END $$;` },
   { number: 13, name: 'log_changes', sql: `-- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
+-- call: report
 CREATE OR REPLACE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 DECLARE
@@ -4148,7 +4169,7 @@ BEGIN
 END $$;` },
   { number: 16, name: 'deletions', sql: `-- Functions only, changed in place: deletions that hold, changes that name their generation,
 -- children that outlast their parent's end, and the feed of a job that is replayed into a line.
--- This step gives stores of the previous schema the new functions (see functionSteps in migrate.ts).` },
+-- This step gives stores of the previous schema the new functions.` },
   { number: 17, name: 'late_calls', sql: `-- Functions only, changed in place: a call that arrives after its own repeat is refused, and a replayed job holds its key again.
--- This step gives stores of the previous schema the new functions (see functionSteps in migrate.ts).` },
+-- This step gives stores of the previous schema the new functions.` },
 ];

@@ -11,9 +11,9 @@ export const schemaVersion = migrations.length;
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
 
-// The functions and views of the schema are in these steps; until the first release they change in place. Later steps hold tables only.
-const functionSteps = { first: 2, last: 17 };
-const dropFunctions = `DROP VIEW duly.live_1, duly.over_1 CASCADE;
+// A step changes tables, or it creates functions and views. Until the first release functions change in place.
+const tableChange = /^(?:CREATE|ALTER|DROP) (?:TABLE|INDEX|SEQUENCE)/m;
+const dropFunctions = `DROP VIEW IF EXISTS duly.live_1, duly.over_1 CASCADE;
 DO $$
 DECLARE v_function regprocedure;
 BEGIN
@@ -137,7 +137,7 @@ async function runSteps(
   if (steps.length > 0) {
     if (version > 0) await inside.query(inSchema(dropFunctions, schema));
     // Tables first: the functions are created anew with the lists of all columns.
-    const inOrder = [...steps.filter(holdsTables), ...migrations.filter((step) => !holdsTables(step))];
+    const inOrder = [...steps.filter(changesTables), ...migrations.filter((step) => !changesTables(step))];
     for (const step of inOrder) await inside.query(inSchema(step.sql, schema));
     const write = inSchema(
       'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
@@ -151,8 +151,8 @@ async function runSteps(
   return { from: version, steps: steps.map((step) => step.name) };
 }
 
-function holdsTables({ number }: (typeof migrations)[number]): boolean {
-  return number < functionSteps.first || number > functionSteps.last;
+function changesTables({ sql }: (typeof migrations)[number]): boolean {
+  return tableChange.test(sql);
 }
 
 function isBeingMigrated(place: string): DulyError {

@@ -194,6 +194,7 @@ END $$;
 
 -- `p_ids` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); `p_settle`: the
 -- others, each with its place.
+-- call: exchange
 CREATE FUNCTION duly.exchange_1(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
@@ -241,6 +242,7 @@ END $$;
 -- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
 -- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
 -- So what is asked for comes as arguments; `p_claim` is the whole of it, for the long way.
+-- call: claimAlone
 CREATE FUNCTION duly.claim_alone_1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
@@ -450,6 +452,7 @@ END $$;
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
 -- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told `kept` starts the handler, and if the store did not know, a job that may start once would start again.
+-- call: heartbeat
 CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -481,6 +484,7 @@ BEGIN
 END $$;
 
 -- `p_ended_by`: takes over only leases that had ended at this instant; null: all that have ended.
+-- call: reap
 CREATE FUNCTION duly.reap_1(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -588,6 +592,7 @@ END $$;
 
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; `p_shared` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
+-- call: enqueueAlike
 CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 DECLARE

@@ -78,6 +78,7 @@ BEGIN
   RETURN v_item;
 END $$;
 
+-- call: cancel
 CREATE FUNCTION duly.cancel_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -118,6 +119,7 @@ BEGIN
   RETURN duly.changed_item_1(v_id, 'changed', v_status, p_due);
 END $$;
 
+-- call: reschedule
 CREATE FUNCTION duly.reschedule_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -205,6 +207,7 @@ BEGIN
   RETURN duly.changed_item_1(p_id, 'changed', v_status, p_now);
 END $$;
 
+-- call: retry
 CREATE FUNCTION duly.replay_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -295,6 +298,7 @@ BEGIN
 END $$;
 
 -- One action to these jobs, in this order; answers those it was done to.
+-- call: change
 CREATE FUNCTION duly.change_1(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);

@@ -161,6 +161,7 @@ BEGIN
   RETURN json_build_object('id', v_id, 'version', v_after.version, 'generation', v_generation);
 END $$;
 
+-- call: applySchedules
 CREATE FUNCTION duly.apply_schedules_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -198,6 +199,7 @@ END $$;
 -- row: a decision that comes late locks it too, and either finds what is left of it or is waited for by nobody.
 --
 -- `l.fence > 0` is always true. It lets the planner read the leases by their index, so that no other choice of the statement looks cheap beside it.
+-- call: claimSchedules
 CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
 -- The memory is for the list of what is leased, which is looked up for every schedule that is due.
@@ -471,6 +473,7 @@ END $$;
 
 -- The lists from `p_fence` to `p_details` are those of fire_together_1, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
 -- which all of them were claimed.
+-- call: fire
 CREATE FUNCTION duly.fire_1(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],

@@ -1,5 +1,6 @@
 -- Locks, values, the journal, nodes, settings, the feed, and forgetting.
 
+-- call: acquire
 CREATE FUNCTION duly.acquire_1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -35,6 +36,7 @@ BEGIN
 END $$;
 
 -- A lock holds until someone else takes it, so a late renewal that nobody forestalled still counts. `p_ttl_ms` null: gives them back.
+-- call: keepLocks
 CREATE FUNCTION duly.keep_locks_1(p_now bigint, p_locks jsonb, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -104,6 +106,7 @@ BEGIN
   RETURN json_build_object('result', 'changed', 'expiresAt', v_expires);
 END $$;
 
+-- call: putExpiring
 CREATE FUNCTION duly.put_expiring_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -133,6 +136,7 @@ END $$;
 
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
 -- would take the lock or the lease away waits, and then finds the value.
+-- call: remember
 CREATE FUNCTION duly.remember_1(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -156,6 +160,7 @@ BEGIN
   RETURN json_build_object('now', v_now, 'value', v_value, 'result', 'present')::text;
 END $$;
 
+-- call: nodes
 CREATE FUNCTION duly.nodes_1(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -231,6 +236,7 @@ BEGIN
   RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_1(v_after)) END;
 END $$;
 
+-- call: records
 CREATE FUNCTION duly.records_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -303,6 +309,7 @@ BEGIN
 END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
+-- call: changes
 CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
@@ -408,6 +415,7 @@ BEGIN
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
+-- call: prune
 CREATE FUNCTION duly.prune_1(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

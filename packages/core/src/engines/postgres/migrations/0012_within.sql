@@ -7,6 +7,7 @@ INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 90071992547
 ALTER FUNCTION duly.enqueue_1 RESET lock_timeout;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
+-- call: enqueueApart
 CREATE FUNCTION duly.enqueue_apart_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms' AS $$
 BEGIN
@@ -14,6 +15,7 @@ BEGIN
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
+-- call: enqueuePatient
 CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 BEGIN
@@ -22,6 +24,7 @@ END $$;
 
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
+-- call: settleInTransaction
 CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_reply text;

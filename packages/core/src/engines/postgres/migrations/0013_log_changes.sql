@@ -1,4 +1,5 @@
 -- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
+-- call: report
 CREATE OR REPLACE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' AS $$
 DECLARE
