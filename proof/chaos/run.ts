@@ -11,7 +11,7 @@ import { chaosExitCodes, reportText, verdictOf } from './report.ts';
 
 const usage = `Usage: npm run chaos -- [--engine sqlite|postgres] [--minutes <minutes>] [--seed <seed>] [--pooler] [--only <faults>] [--mutations] [--quiet]
 
-  --minutes    how long faults are made; each is made at least once, however few the minutes (all of them take some minutes)
+  --minutes    how long faults are created; each is created at least once, however few the minutes (all of them take some minutes)
   --only       a regular expression: only the faults (with --mutations: the defects) whose names match it
   --pooler     PostgreSQL only: PgBouncer stands between
   --mutations  PostgreSQL only: puts defects into the store, and says which invariants find them`;
@@ -64,7 +64,7 @@ const report = await runChaos({
 }).catch((error: Error): never => {
   if (error instanceof NoSuchFault) return refuse(error.message);
   if (interruptedBy === null) throw error;
-  console.error(`${error.message} Everything that it had made is ended and removed.`);
+  console.error(`${error.message} Everything that it had created is ended and removed.`);
   process.exit(128 + constants.signals[interruptedBy]);
 });
 console.log(`\n${reportText(report)}`);

@@ -6,7 +6,7 @@ import type { Invariant } from './invariant.ts';
 export const actsAudited: Invariant = {
   name: 'acts-audited',
   promise:
-    'Whatever somebody did to a promise already made has its audit row, of the same instant: jobs cancelled, moved, retried, discarded, deleted; schedules made, edited, paused, resumed, triggered, deleted.',
+    'Whatever somebody did to a promise already created has its audit row, of the same instant: jobs cancelled, moved, retried, discarded, deleted; schedules created, edited, paused, resumed, triggered, deleted.',
   check({ events, final, unorderedMs = 0 }, _facts, exercise) {
     const rows = new Map<string, number[]>();
     for (const { subject, action, at } of final.audit) {

@@ -6,7 +6,7 @@ import type { Invariant } from './invariant.ts';
 export const feedReports: Invariant = {
   name: 'feed-reports',
   promise:
-    'The feed tells, in order and without a gap, that a job was made, each time that it was given out, how far it is, and what it became.',
+    'The feed tells, in order and without a gap, that a job was created, each time that it was given out, how far it is, and what it became.',
   parts: ['finished', 'deleted', 'progress'],
   check({ final, isComplete }, { created, leases, deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
@@ -29,7 +29,7 @@ export const feedReports: Invariant = {
       const changes = byJob.get(id) ?? [];
       const createdCount = changes.filter(({ event }) => event === 'made').length;
       if (changes[0]?.event !== 'made' || createdCount !== 1)
-        fail(`the feed tells ${createdCount} times that it was made`);
+        fail(`the feed tells ${createdCount} times that it was created`);
       const claims = changes.filter(({ event }) => event === 'claimed').length;
       const given = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed').length;
       if (claims !== given)

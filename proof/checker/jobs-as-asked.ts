@@ -187,7 +187,7 @@ function slotDifference(created: CreatedJob, { job, policies }: Spec, jitterMs: 
   const { isCatchUp = false } = JSON.parse(slot?.details ?? '{}') as { isCatchUp?: boolean };
   const behindMs = created.rankOffsetMs + job.priority * priorityStepMs;
   if (isCatchUp ? behindMs < catchUpRankMs : behindMs !== 0)
-    return `ranks ${behindMs} ms behind its due instant, and is ${isCatchUp ? '' : 'not '}made after its time`;
+    return `ranks ${behindMs} ms behind its due instant, and is ${isCatchUp ? '' : 'not '}created after its time`;
   // What is not a slot's is due when somebody wanted it; when that is the model tells.
   if (origin !== 'schedule' || slot === null || slot.slotAt === null) return null;
   if (startDeadlineMs !== policies.startDeadlineMs)
@@ -241,7 +241,7 @@ function keptDifference(kept: FinalState['jobs'][number], created: CreatedJob): 
   };
   for (const [name, value] of Object.entries(fields)) {
     const [is, was] = [JSON.stringify(value), JSON.stringify(before[name])];
-    if (is !== was) return `is kept with the ${name} ${is}; it was made with ${was}`;
+    if (is !== was) return `is kept with the ${name} ${is}; it was created with ${was}`;
   }
   return null;
 }
@@ -262,7 +262,7 @@ function answerProblems(
     if (job === undefined || job.input !== input || job[name as keyof CreatedJob] === value) continue;
     problems.push({
       subjects: [id],
-      message: `Job $idwas asked for with the $name$JSON.stringify(value)and made with ${JSON.stringify(job[name as keyof CreatedJob])}.`,
+      message: `Job $idwas asked for with the $name$JSON.stringify(value)and created with ${JSON.stringify(job[name as keyof CreatedJob])}.`,
     });
   }
   if (given !== undefined && !given.has(input)) {
@@ -279,7 +279,7 @@ function answerProblems(
   if (createdAt !== undefined && (createdAt < fromAt || createdAt > toAt)) {
     problems.push({
       subjects: [id],
-      message: `Job ${id} was asked for ${show(fromAt)} to ${show(toAt)} and made for ${show(createdAt)}.`,
+      message: `Job ${id} was asked for ${show(fromAt)} to ${show(toAt)} and created for ${show(createdAt)}.`,
     });
   }
   return problems;

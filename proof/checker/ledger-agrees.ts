@@ -4,7 +4,7 @@ import type { Invariant } from './invariant.ts';
 /** See `promise`. */
 export const ledgerAgrees: Invariant = {
   name: 'ledger-agrees',
-  promise: 'A slot is recorded as fired if and only if exactly one job was made for it.',
+  promise: 'A slot is recorded as fired if and only if exactly one job was created for it.',
   check({ final }, { deleted, created }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const jobs = new Map(final.jobs.map((job) => [job.id, job]));
@@ -33,7 +33,7 @@ export const ledgerAgrees: Invariant = {
         if (job !== undefined && job.slot?.slotAt !== row.fromAt) {
           problems.push({
             subjects: [scheduleId, row.jobId],
-            message: `${scheduleId} slot ${show(row.fromAt)} names job ${row.jobId}, which was made for ${show(job.slot?.slotAt ?? null)}.`,
+            message: `${scheduleId} slot ${show(row.fromAt)} names job ${row.jobId}, which was created for ${show(job.slot?.slotAt ?? null)}.`,
           });
         }
         fired.set(slotOf(scheduleId, row.generation, row.fromAt), row.jobId);
@@ -54,7 +54,7 @@ export const ledgerAgrees: Invariant = {
       if (fired.get(key) === id || other === id) continue;
       problems.push({
         subjects: [slot.scheduleId, id],
-        message: `Job ${id} was made for slot ${show(slot.slotAt)} of ${slot.scheduleId}, and the ledger says ${fired.get(key) ?? 'nothing'}.`,
+        message: `Job ${id} was created for slot ${show(slot.slotAt)} of ${slot.scheduleId}, and the ledger says ${fired.get(key) ?? 'nothing'}.`,
       });
     }
     return problems;

@@ -8,7 +8,7 @@ const heldMs = 24 * 3_600_000;
 export const nothingVanishes: Invariant = {
   name: 'nothing-vanishes',
   promise:
-    'Created = live + finished + audited deletions, nothing is there that nobody made, and a deleted job stays deleted.',
+    'Created = live + finished + audited deletions, nothing is there that nobody created, and a deleted job stays deleted.',
   parts: ['present', 'deleted', 'deleted and asked for again'],
   check({ events, final, isComplete }, { created, deleted, touched, indexOf }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
@@ -41,7 +41,7 @@ export const nothingVanishes: Invariant = {
       if (present.has(id) || deleted.has(id)) continue;
       problems.push({
         subjects: [id],
-        message: `Job ${id} was made at ${show(createdAt)}; it is neither live nor finished, and no audit row says that it was deleted.`,
+        message: `Job ${id} was created at ${show(createdAt)}; it is neither live nor finished, and no audit row says that it was deleted.`,
       });
     }
     return problems;

@@ -7,7 +7,7 @@ import type { Exercise, Invariant } from './invariant.ts';
 export const oneDecision: Invariant = {
   name: 'one-decision',
   promise:
-    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is made again is a new generation.',
+    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is created again is a new generation.',
   parts: ['slot', 'next slot', 'created again'],
   check({ events, final, isComplete }, _facts, exercise) {
     const problems = createdAgain(events, exercise);
@@ -86,7 +86,7 @@ function createdAgain(events: readonly HistoryEvent[], exercise: Exercise): Retu
     if (before?.isGone === true && spec !== null && generation <= before.generation) {
       problems.push({
         subjects: [scheduleId],
-        message: `${scheduleId} was made again at ${show(at)} as generation ${generation}; the one that was deleted before was generation ${before.generation}.`,
+        message: `${scheduleId} was created again at ${show(at)} as generation ${generation}; the one that was deleted before was generation ${before.generation}.`,
       });
     }
     last.set(scheduleId, { generation, isGone: spec === null });

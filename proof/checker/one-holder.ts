@@ -37,7 +37,7 @@ const foldKeptMs = 600_000;
 export const oneHolder: Invariant = {
   name: 'one-holder',
   promise:
-    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it and makes no job; a key of a handler has one child.',
+    'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it and creates no job; a key of a handler has one child.',
   parts: ['earlier holder', 'fold', 'child'],
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
@@ -61,7 +61,7 @@ export const oneHolder: Invariant = {
         const before = held.at(-1) as Held;
         problems.push({
           subjects: [job.id, before.id],
-          message: `Key ${key}: job ${job.id} was made at ${show(job.createdAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.createdAt)}` : `${held.length} jobs`} held it.`,
+          message: `Key ${key}: job ${job.id} was created at ${show(job.createdAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.createdAt)}` : `${held.length} jobs`} held it.`,
         });
       }
     }
@@ -77,7 +77,7 @@ export const oneHolder: Invariant = {
       if (call !== undefined && replaces && createdAt !== undefined && !isForgotten) {
         problems.push({
           subjects: [event.id, call],
-          message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was made for it as well.`,
+          message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was created for it as well.`,
         });
       }
       exercise('fold');
@@ -105,7 +105,7 @@ export const oneHolder: Invariant = {
         continue;
       problems.push({
         subjects: [event.id],
-        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never made under it' : `held it from ${show(holder.createdAt)} to ${show(holder.overAt)}`}.`,
+        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never created under it' : `held it from ${show(holder.createdAt)} to ${show(holder.overAt)}`}.`,
       });
     }
     return problems;
@@ -132,7 +132,7 @@ function childProblems(
     if (before !== undefined && !isForgotten) {
       problems.push({
         subjects: [id, before, child.of],
-        message: `Job ${child.of} made two children under the key "${child.key}": ${before} and ${id}.`,
+        message: `Job ${child.of} created two children under the key "${child.key}": ${before} and ${id}.`,
       });
     }
     children.set(where, id);

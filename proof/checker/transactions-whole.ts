@@ -6,7 +6,7 @@ import type { Invariant } from './invariant.ts';
 export const transactionsWhole: Invariant = {
   name: 'transactions-whole',
   promise:
-    "Jobs made in a transaction of the user's own are there if it was committed and never were if it was rolled back; if its process died, all of it is there or nothing.",
+    "Jobs created in a transaction of the user's own are there if it was committed and never were if it was rolled back; if its process died, all of it is there or nothing.",
   parts: ['committed', 'rolled back', 'died'],
   check({ events, final }, { deleted }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];

@@ -597,7 +597,7 @@ function compare(
     .map(({ id, slot, origin }) => `${origin} ${at(slot?.slotAt ?? null)} ${id}`)
     .join('; ');
   const wanted = step.runs.map(({ id, slotAt, origin }) => `${origin} ${at(slotAt)} ${id}`).join('; ');
-  if (created !== wanted) return `made [${created}], predicted [${wanted}]`;
+  if (created !== wanted) return `created [${created}], predicted [${wanted}]`;
   const reported = reportDifference(event, step, options);
   if (reported !== null) return reported;
   if (event.dueAt !== step.dueAt) return `is due again at ${at(event.dueAt)}, predicted ${at(step.dueAt)}`;
@@ -646,7 +646,7 @@ function reportDifference(
       if (name === 'gates' && isAlike(withoutOthers(gates, run.gates, mayGate), run.gates)) continue;
       const predicted = JSON.stringify(run[name as keyof typeof created]);
       if (JSON.stringify(value) === predicted) continue;
-      return `made ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;
+      return `created ${run.id} with ${name} ${JSON.stringify(value)}, predicted ${predicted}`;
     }
   }
   const ended = event.cancel.map(({ id, mode }) => `${mode} ${id}`);

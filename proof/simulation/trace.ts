@@ -38,7 +38,7 @@ function words(event: HistoryEvent): string {
     case 'answered':
       return `is told ${event.outcome}${event.code === undefined ? '' : ` ${event.code}`} (call ${event.call}, ${event.what}) ${event.subject ?? ''}`;
     case 'created':
-      return `made ${event.jobs.map(({ id, type, dueAt }) => `${id} (${type}, due ${at(dueAt)})`).join(', ')}`;
+      return `created ${event.jobs.map(({ id, type, dueAt }) => `${id} (${type}, due ${at(dueAt)})`).join(', ')}`;
     case 'claimed':
       return `claimed ${event.id} attempt ${event.attempt}, fence ${event.fence}, until ${at(event.untilAt)}`;
     case 'reaped':

@@ -76,5 +76,5 @@ console.log(
 );
 console.log(`The run was ${report.verdict}; every sample is in ${values.json}`);
 if (interruptedBy !== null)
-  console.error(`Ended by ${interruptedBy} before its time; what it had made is removed.`);
+  console.error(`Ended by ${interruptedBy} before its time; what it had created is removed.`);
 process.exitCode = exitCodeIfInterrupted() ?? exitCodes[report.verdict];

@@ -281,7 +281,7 @@ test('the command that repeats a chaos run tells all that it was told', () => {
 });
 
 test('a chaos run that is ended by a signal leaves nothing behind', async (t) => {
-  if (process.platform !== 'linux') return t.skip('the faults of a chaos run are made for Linux');
+  if (process.platform !== 'linux') return t.skip('the faults of a chaos run are created for Linux');
   const folder = mkdtempSync(join(tmpdir(), 'duly-interrupted-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const args = [pathOf('chaos/run.ts'), '--minutes', '10', '--only', 'kill -9 at random'];

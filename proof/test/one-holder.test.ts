@@ -82,7 +82,7 @@ test('a repeat of a folded call may create a job once the first fold is forgotte
   assert.equal(judge(oneHolder, events(601_000), both(500, 700_000)), '');
   assert.match(
     judge(oneHolder, events(600_999), both(500, 700_000)),
-    /and job job_2 was made for it as well/,
+    /and job job_2 was created for it as well/,
   );
 });
 
@@ -99,7 +99,7 @@ test('a follow-up that ends before its holder never holds the key, also if both 
   const jobs = [...both(3_000, 90_000).slice(1), { id: 'job_3', finishedAt: 9_000 }];
   for (const end of [cancel, terminate]) {
     assert.equal(judge(oneHolder, events(end(2_000)), jobs), '');
-    assert.match(judge(oneHolder, events(end(4_000)), jobs), /job_3 was made at .* while job job_2/);
+    assert.match(judge(oneHolder, events(end(4_000)), jobs), /job_3 was created at .* while job job_2/);
   }
 });
 
@@ -115,7 +115,7 @@ test('the deletion of a job that was brought back and has not ended releases its
     '',
     'brought back in the millisecond in which it ended',
   );
-  assert.match(judge(oneHolder, events(5_000), jobs), /job_3 was made at .* while job job_1/);
+  assert.match(judge(oneHolder, events(5_000), jobs), /job_3 was created at .* while job job_1/);
 });
 
 test('a child is created once, until its parent is deleted', () => {
@@ -124,7 +124,7 @@ test('a child is created once, until its parent is deleted', () => {
   const [first, second, deletion] = [child(10, 'job_2'), child(30, 'job_3'), changed(20, 'delete', 'job_1')];
   assert.match(
     judge(oneHolder, [created(0, 'job_1'), first, second]),
-    /made two children under the key "mail"/,
+    /created two children under the key "mail"/,
   );
   assert.equal(judge(oneHolder, [created(0, 'job_1'), first, deletion, second]), '');
 });
@@ -136,6 +136,6 @@ test('a job that ends, and whose history is deleted in the same millisecond, hol
   ];
   assert.match(
     judge(oneHolder, events, [{ id: 'job_3', finishedAt: 9_000 }]),
-    /job_3 was made at .* while job job_1/,
+    /job_3 was created at .* while job job_1/,
   );
 });

@@ -15,7 +15,7 @@ const expected: Record<string, { seed: number; caughtBy: readonly string[] }> = 
     seed: 197,
     caughtBy: ['one-decision', 'decisions-predicted'],
   },
-  'the cursor moves and the jobs are not made': { seed: 1, caughtBy: ['ledger-agrees'] },
+  'the cursor moves and the jobs are not created': { seed: 1, caughtBy: ['ledger-agrees'] },
   'a dedupe key is not held': { seed: 3, caughtBy: ['one-holder'] },
   'jobs are given two seconds early': { seed: 1, caughtBy: ['never-early'] },
 };

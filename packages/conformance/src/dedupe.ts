@@ -205,7 +205,7 @@ export function dedupeTests(test: DefineTest): void {
     assert.equal((await claimOne(engine)).id, id);
   });
 
-  test('a call that was folded and is sent again makes nothing, whatever its holder did meanwhile', async ({
+  test('a call that was folded and is sent again creates nothing, whatever its holder did meanwhile', async ({
     engine,
   }) => {
     for (const mode of ['replace', 'extend'] as const) {
@@ -228,7 +228,11 @@ export function dedupeTests(test: DefineTest): void {
       assert.deepEqual(await again(), { id, status: 'RUNNING', deduped: true });
       await finish(engine, lease, 'COMPLETED', {}, t0 + 2);
       assert.deepEqual(await again(), { id, status: 'COMPLETED', deduped: true });
-      assert.equal(only((await engine.get({ now: t0 + 2, ids: [spec.id] })).jobs), null, 'nothing was made');
+      assert.equal(
+        only((await engine.get({ now: t0 + 2, ids: [spec.id] })).jobs),
+        null,
+        'nothing was created',
+      );
 
       const next = await create(engine, { dedupe: key }, t0 + 3);
       assert.equal(next.deduped, false, 'the key is free');

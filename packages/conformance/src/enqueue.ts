@@ -260,7 +260,7 @@ export function enqueueTests(test: DefineTest): void {
     assert.ok((await read(engine, lease.id)).input === input, 'the kept input is the one given');
   });
 
-  test('a group of 1,000 jobs is made in one call and answered in order', async ({ engine }) => {
+  test('a group of 1,000 jobs is created in one call and answered in order', async ({ engine }) => {
     const jobs = Array.from({ length: 1_000 }, (_, n) => jobSpec({ input: String(n) }));
     const items = await createAll(engine, jobs);
     assert.deepEqual(
@@ -271,7 +271,7 @@ export function enqueueTests(test: DefineTest): void {
     assert.deepEqual(status.PENDING, { count: 1_000, capped: false });
   });
 
-  test('the same id again makes nothing and answers with the job that stands', async ({ engine }) => {
+  test('the same id again creates nothing and answers with the job that stands', async ({ engine }) => {
     const spec = jobSpec({ due: { at: t0 + hour } });
     await createAll(engine, [spec]);
     const before = await read(engine, spec.id);
@@ -295,7 +295,9 @@ export function enqueueTests(test: DefineTest): void {
     await finish(engine, lease, 'COMPLETED');
   });
 
-  test('a repeated enqueue of a job that has ended makes nothing and answers its end', async ({ engine }) => {
+  test('a repeated enqueue of a job that has ended creates nothing and answers its end', async ({
+    engine,
+  }) => {
     for (const to of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
       const spec = jobSpec();
       await createAll(engine, [spec]);
@@ -382,7 +384,7 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal(only(accepted(only(reply.groups))).id, spec.id);
   });
 
-  test('what is made can be claimed in the same call', async ({ engine }) => {
+  test('what is created can be claimed in the same call', async ({ engine }) => {
     const specs = [jobSpec(), jobSpec({ due: { at: t0 + 1 } }), jobSpec({ type: 'other' })];
     const request = claimRequest();
     const reply = await engine.enqueue({ now: t0, groups: [{ jobs: specs }], claim: request });
@@ -517,7 +519,7 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal(await statusOf(engine, early), 'SCHEDULED');
   });
 
-  test('a child with a key is made once per parent, whatever became of it', async ({ engine }) => {
+  test('a child with a key is created once per parent, whatever became of it', async ({ engine }) => {
     const parent = await createRunning(engine, { type: 'parent' });
     const child = (key: string | null, id = parent.id) => ({ origin: 'child' as const, parent: { id, key } });
     const first = await create(engine, child('page-1'));

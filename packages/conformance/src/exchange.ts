@@ -142,7 +142,7 @@ function claimTests(test: DefineTest): void {
     );
   });
 
-  test('of equal rank the one made first goes first', async ({ engine }) => {
+  test('of equal rank the one created first goes first', async ({ engine }) => {
     const specs = Array.from({ length: 6 }, () => jobSpec());
     await createAll(engine, specs.slice(0, 3));
     await createAll(engine, specs.slice(3), t0);

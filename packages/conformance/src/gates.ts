@@ -68,7 +68,7 @@ export function gateTests(test: DefineTest): void {
     }
   });
 
-  test('a gate may name a job made earlier in the same group', async ({ engine }) => {
+  test('a gate may name a job created earlier in the same group', async ({ engine }) => {
     const first = jobSpec(other);
     const [, second_] = await createAll(engine, [first, jobSpec(behind(first.id))]);
     assert.equal(second_?.status, 'BLOCKED');

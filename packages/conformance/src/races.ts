@@ -85,7 +85,7 @@ export function raceTests(test: DefineTest): void {
     assert.deepEqual([status.COMPLETED.count, status.FAILED.count, status.RUNNING.count], [100, 0, 0]);
   });
 
-  test('jobs made by several connections at once are all there', async (context) => {
+  test('jobs created by several connections at once are all there', async (context) => {
     const engines = await openAll(context);
     const groups = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>

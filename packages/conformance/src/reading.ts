@@ -98,7 +98,7 @@ export function readingTests(test: DefineTest): void {
     assert.deepEqual(await read(engine, id), before);
   });
 
-  test('a list holds live and ended jobs together, newest made first', async ({ engine }) => {
+  test('a list holds live and ended jobs together, newest created first', async ({ engine }) => {
     const byStatus = await createOneOfEach(engine);
     const created = [
       'COMPLETED',
@@ -134,7 +134,7 @@ export function readingTests(test: DefineTest): void {
     assert.deepEqual(await list(engine, { status: [] }), []);
   });
 
-  test('pages are stable while jobs are made, end and are deleted in between', async ({ engine }) => {
+  test('pages are stable while jobs are created, end and are deleted in between', async ({ engine }) => {
     const created = await createAll(
       engine,
       Array.from({ length: 6 }, () => jobSpec({ type: 'old' })),
@@ -316,7 +316,7 @@ export function readingTests(test: DefineTest): void {
     assert.equal((await engine.upcoming({ ...ask, now: t0 + 10 * second })).jobs[0]?.id, next.id);
   });
 
-  test('filters: made from and before an instant', async ({ engine }) => {
+  test('filters: created from and before an instant', async ({ engine }) => {
     const ids: string[] = [];
     for (const n of [0, 1, 2, 3]) ids.push((await create(engine, {}, t0 + n)).id);
     assert.deepEqual(await list(engine, { createdFrom: t0 + 1, createdBefore: t0 + 3 }), [ids[2], ids[1]]);

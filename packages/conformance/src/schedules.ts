@@ -81,7 +81,7 @@ export function scheduleTests(test: DefineTest): void {
 }
 
 function applyTests(test: DefineTest): void {
-  test('a schedule is made and read back as it came', async ({ engine }) => {
+  test('a schedule is created and read back as it came', async ({ engine }) => {
     const put = schedulePut({
       app: 'studio',
       tenant: 'acme',
@@ -158,7 +158,7 @@ function applyTests(test: DefineTest): void {
     assert.notEqual(await readSchedule(engine, other.id), null);
   });
 
-  test('a schedule made again after its deletion is a new generation', async ({ engine }) => {
+  test('a schedule created again after its deletion is a new generation', async ({ engine }) => {
     const put = schedulePut();
     const first = only(await applySchedules(engine, [put]));
     await applySchedules(engine, [
@@ -210,7 +210,7 @@ function applyTests(test: DefineTest): void {
     );
   });
 
-  test('a change may decide slots and make jobs at once', async ({ engine }) => {
+  test('a change may decide slots and create jobs at once', async ({ engine }) => {
     const put = schedulePut();
     const job = slotJob(put.id, t0);
     const slots = [
@@ -225,7 +225,7 @@ function applyTests(test: DefineTest): void {
     assert.equal((await claimOne(engine)).id, job.id);
   });
 
-  test('a refused change makes no jobs and decides no slots', async ({ engine }) => {
+  test('a refused change creates no jobs and decides no slots', async ({ engine }) => {
     const put = schedulePut();
     const { version } = only(await applySchedules(engine, [put]));
     const job = slotJob(put.id, t0);
@@ -880,7 +880,7 @@ function waitTests(test: DefineTest): void {
     assert.deepEqual(await dueIds(engine, t0 + 1), [put.id]);
   });
 
-  test('a schedule may wait for a job that no schedule made', async ({ engine }) => {
+  test('a schedule may wait for a job that no schedule created', async ({ engine }) => {
     const job = await createRunning(engine);
     const id = await createWaiting(engine, job.id);
     await finish(engine, job, 'COMPLETED', {}, t0 + 1);

@@ -61,7 +61,7 @@ export function serialTests(test: DefineTest): void {
     assert.equal(only(reply.claimed).id, id);
   });
 
-  test('those that wait run in due order, not in the order they were made', async ({ engine }) => {
+  test('those that wait run in due order, not in the order they were created', async ({ engine }) => {
     const first = await createRunning(engine, serial());
     const { id: late } = await create(engine, serial({ due: { at: t0 - 1 } }));
     const { id: early } = await create(engine, serial({ due: { at: t0 - 3 } }));
@@ -76,7 +76,7 @@ export function serialTests(test: DefineTest): void {
     assert.deepEqual(order, [early, middle, late]);
   });
 
-  test('of equal due time the one made first runs first', async ({ engine }) => {
+  test('of equal due time the one created first runs first', async ({ engine }) => {
     const items = await createAll(
       engine,
       Array.from({ length: 4 }, () => serial()),
@@ -132,7 +132,9 @@ export function serialTests(test: DefineTest): void {
     assert.equal((await claimOne(engine, { tasks }, t0 + minute)).id, later);
   });
 
-  test('one that is made now stands behind those that fell due while nobody looked', async ({ engine }) => {
+  test('one that is created now stands behind those that fell due while nobody looked', async ({
+    engine,
+  }) => {
     const { id: second_ } = await create(engine, serial({ due: { at: t0 + 2 } }));
     const { id: first } = await create(engine, serial({ due: { at: t0 + 1 } }));
     const { id: third } = await create(engine, serial({ due: { at: t0 + minute } }), t0 + minute);

@@ -111,7 +111,7 @@ export async function createRunning(
     { tasks: [{ type: fields.type ?? 'work', version: fields.version ?? 1, limit: 1 }], ...claimFields },
     now,
   );
-  assert.equal(lease.id, id, 'the job just made is the one claimed');
+  assert.equal(lease.id, id, 'the job just created is the one claimed');
   return lease;
 }
 

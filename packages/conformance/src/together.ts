@@ -87,7 +87,7 @@ export function togetherTests(test: DefineTest): void {
       );
       if (job !== undefined) assert.equal(await statusOf(engine, job.id), 'PENDING');
     }
-    assert.equal((await feedAfter(engine, start)).length, 9, 'every job that was made, and no other');
+    assert.equal((await feedAfter(engine, start)).length, 9, 'every job that was created, and no other');
     assert.equal((await claim(engine)).length, 9);
     await engine.fire({ now: t0, node: 'n', groups });
     assert.equal((await claim(engine)).length, 0, 'a repeat is a conflict');
@@ -194,7 +194,7 @@ export function togetherTests(test: DefineTest): void {
       [...new Set(fences)].sort((one, other) => one - other),
     );
     const events = (await feedAfter(engine, start)).map(({ id, event }) => `${event} ${id}`);
-    assert.deepEqual(events.sort(), jobs.flatMap(({ id }) => [`claimed ${id}`, `made ${id}`]).sort());
+    assert.deepEqual(events.sort(), jobs.flatMap(({ id }) => [`claimed ${id}`, `created ${id}`]).sort());
     const again = await engine.exchange({ now: t0, settle: [], claim: request, repeat: true });
     assert.deepEqual(
       again.claimed.map(({ id, fence }) => [id, fence]),

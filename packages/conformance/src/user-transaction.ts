@@ -71,7 +71,7 @@ const listAll = { now: t0, filter: {}, cursor: null, limit: 100 };
 
 /** What the store promises inside transactions of the user's own, and beside them. */
 export function userTransactionTests(test: DefineTest): void {
-  test('a job made within is seen by nobody before the commit, and is as any other after it', async (context) => {
+  test('a job created within is seen by nobody before the commit, and is as any other after it', async (context) => {
     const { engine } = context;
     const fields = { due: { at: t0 + hour }, input: '{"a":[1,"§"]}', metadata: '{"m":1}', priority: 3 };
     const usual = await read(engine, (await create(engine, fields)).id);
@@ -99,7 +99,7 @@ export function userTransactionTests(test: DefineTest): void {
     assert.deepEqual(given.filter((name) => !optional.has(name)).toSorted(), wanted(true).toSorted());
   });
 
-  test('inside its transaction what was made is seen at once', async (context) => {
+  test('inside its transaction what was created is seen at once', async (context) => {
     const begun = await beginTransaction(context);
     const { id } = only(await createInTransaction(begun, [{}]));
     const got = await begun.userTransaction.get({ now: t0, ids: [id] });
@@ -111,7 +111,7 @@ export function userTransactionTests(test: DefineTest): void {
     );
   });
 
-  test('what was made within and rolled back never was', async (context) => {
+  test('what was created within and rolled back never was', async (context) => {
     const { engine } = context;
     const position = await feedPosition(engine);
     const parent = await createRunning(engine, { type: 'parent' });
@@ -142,7 +142,7 @@ export function userTransactionTests(test: DefineTest): void {
     );
   });
 
-  test('a repeated enqueue within, of a job that has ended, makes nothing and answers its end', async (context) => {
+  test('a repeated enqueue within, of a job that has ended, creates nothing and answers its end', async (context) => {
     const { engine } = context;
     const spec = jobSpec();
     await createAll(engine, [spec]);
@@ -211,7 +211,7 @@ export function userTransactionTests(test: DefineTest): void {
     assert.deepEqual([input, dueAt], ['"new"', t0 + minute]);
   });
 
-  test('serial jobs made within run one at a time, in due order, with those made outside', async (context) => {
+  test('serial jobs created within run one at a time, in due order, with those created outside', async (context) => {
     const { engine } = context;
     const begun = await beginTransaction(context);
     const inside = await createInTransaction(begun, [
@@ -308,7 +308,7 @@ export function userTransactionTests(test: DefineTest): void {
     assert.equal((await read(engine, lease.id)).result, '"first"');
   });
 
-  test('a schedule made within is due for nodes after the commit, and never was after a rollback', async (context) => {
+  test('a schedule created within is due for nodes after the commit, and never was after a rollback', async (context) => {
     const { engine } = context;
     for (const end of ['rollback', 'commit'] as const) {
       const begun = await beginTransaction(context);
@@ -431,7 +431,7 @@ export function userTransactionTests(test: DefineTest): void {
     assert.deepEqual(await heartbeat(engine, lease, t0 + hour), { state: 'lost' });
   });
 
-  test('beside a settlement in an open transaction others of its serial key are made, and wait for it', async (context) => {
+  test('beside a settlement in an open transaction others of its serial key are created, and wait for it', async (context) => {
     const { engine } = context;
     const peer = await context.openPeer();
     const lease = await createRunning(engine, { serial: 's' });

@@ -24,7 +24,7 @@ function setup(t: { after(fn: () => Promise<void>): void }) {
   };
 }
 
-test('a job made in one Duly survives it and is run by another on the same file', async (t) => {
+test('a job created in one Duly survives it and is run by another on the same file', async (t) => {
   const { duly } = setup(t);
   const creator = duly();
   const created = await creator
@@ -80,7 +80,7 @@ test('a task that is defined after the start is taken up', async (t) => {
   assert.equal(await (await task.now()).result({ timeout: '20s' }), 'here');
 });
 
-test('stop() lets what runs finish, lets it make jobs, and closes the store', async (t) => {
+test('stop() lets what runs finish, lets it create jobs, and closes the store', async (t) => {
   const { duly } = setup(t);
   const one = duly();
   const release = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ test('a listener that throws hinders nobody, and its error is logged', async (t)
   assert.deepEqual(logged, ['A listener of an event threw.']);
 });
 
-test('a handler does not run in the async context of whoever made the job', async (t) => {
+test('a handler does not run in the async context of whoever created the job', async (t) => {
   const { duly } = setup(t);
   const { AsyncLocalStorage } = await import('node:async_hooks');
   const request = new AsyncLocalStorage<string>();
@@ -260,7 +260,7 @@ test('whoever still waits when it stops is told so', async (t) => {
   await waiting;
 });
 
-test('an isolated task runs in a thread, which starts no node, and makes its jobs from there', async (t) => {
+test('an isolated task runs in a thread, which starts no node, and creates its jobs from there', async (t) => {
   const { folder } = setup(t);
   process.env.DULY_TEST_STORE = `sqlite:${join(folder, 'isolated.db')}`;
   const { duly, crunch } = await import('./worker/isolated-duly.ts');

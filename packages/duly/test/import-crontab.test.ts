@@ -456,7 +456,7 @@ test('the command: a plan that stores nothing, then paused, shadow and live', as
   );
   assert.match(plan.out, /Not imported: tab:4 {2}@reboot/);
   assert.match(plan.out, /Nothing is stored yet/);
-  assert.equal((await folder.duly('schedules', 'ls')).code, 5, 'no store was made');
+  assert.equal((await folder.duly('schedules', 'ls')).code, 5, 'no store was created');
 
   const first = await folder.json('import', 'crontab', 'tab', '--paused');
   assert.deepEqual([first.schedules[0].result, first.left_out[0].kind], ['created', 'reboot']);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createFolder } from './command.ts';
 
-test('a folder that cannot be made is told', {
+test('a folder that cannot be created is told', {
   skip: platform() !== 'linux' && 'only Linux has /proc',
 }, async (t) => {
   const { code, err } = await createFolder(t).duly('init', '/proc/duly');

@@ -234,7 +234,7 @@ test('a task that nobody handles is accepted, and why says that nobody does', as
   const folder = createFolder(t);
   const alone = await folder.duly('run', 'hello', 'Ada');
   assert.equal(alone.code, 0);
-  assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\./);
+  assert.match(alone.err, /warning: There was no store at "sqlite:\.\/duly\.db" yet; it was created\./);
   assert.match(alone.err, /warning: No worker runs on this store/);
   folder.write(quickTasks);
   const up = folder.start('up');

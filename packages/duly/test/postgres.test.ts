@@ -15,7 +15,7 @@ async function hasSchema(name: string): Promise<boolean> {
   return rows[0].here;
 }
 
-test('looking at a store that is not there says so and makes nothing', async (t) => {
+test('looking at a store that is not there says so and creates nothing', async (t) => {
   const folder = createFolder(t);
   const schema = freshSchema();
   for (const args of [['jobs', 'ls'], ['queues'], ['why', 'job_a'], ['pause', 'all']]) {

@@ -169,7 +169,7 @@ test('a config or a task that cannot be used is named with the reason', async (t
   );
 });
 
-test('a job can be made while the code of a task does not load', async (t) => {
+test('a job can be created while the code of a task does not load', async (t) => {
   const folder = createFolder(t);
   folder.write({ ...quickTasks, 'tasks/broken.mjs': 'null.field;' });
   const { code, out, err } = await folder.duly('run', 'hello', 'Ada');

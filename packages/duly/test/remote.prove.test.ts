@@ -125,7 +125,7 @@ test('commands say the same of a server as of its store', async (t) => {
   assert.match((await folder.duly('jobs', 'ls', ...there)).err, /^error\[server_unavailable\]/);
 });
 
-test('schedules are made, compared, applied and exported over a server as at its store', async (t) => {
+test('schedules are created, compared, applied and exported over a server as at its store', async (t) => {
   const folder = createFolder(t);
   const tasks = (cron: string): string => `
     export const nightly = {
@@ -186,7 +186,7 @@ test('schedules are made, compared, applied and exported over a server as at its
     ...there,
   );
   assert.equal(added.code, 0, added.err);
-  assert.match(added.out, /^Schedule "digest" is made \(sch_/);
+  assert.match(added.out, /^Schedule "digest" is created \(sch_/);
   assert.match(added.err, new RegExp(`^Dashboard: ${address.origin}/schedules/sch_`, 'm'));
   assert.equal((await folder.json('schedules', 'add', ...words, ...there)).result, 'edited');
   const wrong = await folder.duly(

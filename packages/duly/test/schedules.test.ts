@@ -15,7 +15,7 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
   assert.equal(words, 'At 08:00 on Monday, in Europe/Rome.');
   assert.equal(runs.length, 3);
   for (const run of runs) assert.match(run, /^ {2}Mon \d{4}-\d{2}-\d{2} 08:00 \+0[12]:00 {2}in \d/);
-  assert.match(created.err, /^warning: There was no store at "sqlite:\.\/duly\.db" yet; it was made\.\n/);
+  assert.match(created.err, /^warning: There was no store at "sqlite:\.\/duly\.db" yet; it was created\.\n/);
   assert.match(created.err, /warning: No scheduler runs on this store; slots wait for one\./);
   assert.match(
     created.err,
@@ -55,12 +55,12 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
   const shown = await folder.duly('schedules', 'show', 'digest');
   assert.match(
     shown.out,
-    /^in words +Every 10 minutes, counted from when it is made, except on 2027-12-25\.$/m,
+    /^in words +Every 10 minutes, counted from when it is created, except on 2027-12-25\.$/m,
   );
   assert.match(shown.out, /^input +\{"user":\{"firstName":"Ada"\}\}$/m);
 });
 
-test('what is wrong with a rule is said with a code, and nothing is made', async (t) => {
+test('what is wrong with a rule is said with a code, and nothing is created', async (t) => {
   const folder = createFolder(t);
   const add = ['schedules', 'add', 'a', '--task', 'b'];
   const cases: [string[], string][] = [
@@ -325,7 +325,7 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
   const early = await folder.duly('schedules', 'diff');
   assert.deepEqual([early.code, existsSync(join(folder.path, 'duly.db'))], [0, false]);
   assert.match(early.out, /Plan: 2 to add\.\n$/m);
-  assert.match(early.err, /There is no store at .* yet; "schedules apply" makes it\./);
+  assert.match(early.err, /There is no store at .* yet; "schedules apply" creates it\./);
   await folder.duly('migrate');
   const plan = await folder.duly('schedules', 'diff');
   assert.match(plan.out, /^\+ nightly {2}At 02:00 every day, in Europe\/Rome\..*$/m);

@@ -153,7 +153,7 @@ test('a change at the store names the page that shows it while somebody serves t
   assert.equal(await page('run', 'later', '1', '--in', '1h'), undefined, 'nobody is there to look at');
 });
 
-test('keys are made, listed and revoked', async (t) => {
+test('keys are created, listed and revoked', async (t) => {
   const folder = createFolder(t);
   folder.write(quickTasks);
   const { out: text } = await folder.duly('keys', 'add', '--scope', 'admin', '--note', 'ours');

@@ -28,7 +28,7 @@ test('the same key for another request is refused; of another caller it is anoth
   assert.equal((await duly.jobs().page()).jobs.length, 2);
 });
 
-test('a refusal is kept too: what was wrong is wrong again, and nothing is made', async (t) => {
+test('a refusal is kept too: what was wrong is wrong again, and nothing is created', async (t) => {
   const { ask, duly } = await startServer(t);
   const headers = { 'Idempotency-Key': 'k' };
   const send = () => ask('/api/jobs', { body: { type: 'mail', delay: 'soon' }, headers });
@@ -39,7 +39,7 @@ test('a refusal is kept too: what was wrong is wrong again, and nothing is made'
   assert.equal((await duly.jobs().page()).jobs.length, 0);
 });
 
-test('a server that ends after the job is made and before its answer is kept: the next try makes the same job', async (t) => {
+test('a server that ends after the job is created and before its answer is kept: the next try makes the same job', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [{ name: 'mail', run: () => 'sent' }], start: true });
   const once = duly.once.bind(duly);
   let lost = 0;

@@ -16,7 +16,7 @@ test('/livez answers without a key', async (t) => {
   assert.deepEqual([answer.status, answer.json], [200, { status: 'ok' }]);
 });
 
-test('a job is made and shown in the shape of the design', async (t) => {
+test('a job is created and shown in the shape of the design', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [transcode], start: true });
   const created = await ask('/api/jobs', {
     body: { type: 'video_transcode', input: 's3://uploads/video_789.mp4', metadata: { user: 7 } },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Fixture, startServer } from './fixture.ts';
 
-test('a key is made, works, is listed without its secret, and is revoked at once', async (t) => {
+test('a key is created, works, is listed without its secret, and is revoked at once', async (t) => {
   const { ask, adminKey } = await startServer(t);
   const created = await ask('/api/keys', { body: { scope: 'run', tenant: 'a', note: 'the shop' } });
   assert.equal(created.status, 201);
@@ -33,7 +33,7 @@ test('a key is made, works, is listed without its secret, and is revoked at once
   assert.equal(audit.json.data[0].actor, `key:${adminKey.split('_')[1]}`);
 });
 
-test('a key ends at its time, and must not be over when it is made', async (t) => {
+test('a key ends at its time, and must not be over when it is created', async (t) => {
   const { ask, server } = await startServer(t);
   const over = await server.keys.create({ scope: 'admin', by: 'test', expiresAt: 1 });
   assert.equal((await ask('/api/session', { key: over.key })).status, 401);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Schedule } from '@duly/core';
 import { startServer } from './fixture.ts';
 
-test('a schedule is made, shown, edited at once, and deleted; its ledger stays', async (t) => {
+test('a schedule is created, shown, edited at once, and deleted; its ledger stays', async (t) => {
   const { ask } = await startServer(t);
   const created = await ask('/api/schedules', {
     body: {

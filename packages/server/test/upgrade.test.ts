@@ -34,7 +34,7 @@ const socketOffer =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
 
 for (const [name, offer] of Object.entries({ http2: http2Offer, websocket: socketOffer })) {
-  test(`a POST that offers ${name} makes its job, and the connection goes on`, async (t) => {
+  test(`a POST that offers ${name} creates its job, and the connection goes on`, async (t) => {
     const fixture = await startServer(t);
     const { socket, until } = open(t, fixture);
     const body = JSON.stringify({ type: 'x', input: { name: 'Zoë' }, delay: '1h' });

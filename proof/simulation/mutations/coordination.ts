@@ -29,7 +29,7 @@ export const coordinationMutations: readonly Mutation[] = [
     mutate: withSql(['value', 'extend'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),
   },
   {
-    name: 'the clean-up of a value is not made',
+    name: 'the clean-up of a value is not created',
     caughtBy: ['values-expire'],
     mutate: (engine) => ({
       ...engine,
@@ -51,7 +51,7 @@ export const coordinationMutations: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a job made in a transaction appears although it was rolled back',
+    name: 'a job created in a transaction appears although it was rolled back',
     caughtBy: ['transactions-whole'],
     mutate: (engine) => {
       const promised: JobSpec[] = [];
@@ -73,7 +73,7 @@ export const coordinationMutations: readonly Mutation[] = [
     },
   },
   {
-    name: 'a job made in a transaction is lost when it is committed',
+    name: 'a job created in a transaction is lost when it is committed',
     caughtBy: ['transactions-whole'],
     mutate: (engine) => ({
       ...engine,

@@ -486,7 +486,7 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withSql(['job', 'overdue'], (sql) => sql.replace('expire_at < ?', 'expire_at - 2000 < ?')),
   },
   {
-    name: 'a call that was folded makes a job when it is sent again',
+    name: 'a call that was folded creates a job when it is sent again',
     caughtBy: ['one-holder'],
     mutate: withSql(['value', 'remembered'], (sql) => `${sql} AND scope <> 'fold'`),
   },
@@ -562,7 +562,7 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withSql(['job', 'place'], (sql) => sql.replace('(? - due_at)', '0 * (? - due_at)')),
   },
   {
-    name: 'jobs are taken in the order in which they were made',
+    name: 'jobs are taken in the order in which they were created',
     caughtBy: ['taken-by-rank'],
     mutate: withSql(['claim', 'heads'], (sql) => sql.replace('ORDER BY rank, seq', 'ORDER BY seq')),
   },

@@ -30,14 +30,14 @@ export const scheduleMutations: readonly Mutation[] = [
     ),
   },
   {
-    name: 'a schedule that is made again is taken for the one that was deleted',
+    name: 'a schedule that is created again is taken for the one that was deleted',
     caughtBy: ['one-decision'],
     mutate: withSql(['schedule', 'generation'], (sql) =>
       sql.replace('SELECT generation', 'SELECT generation - 1 AS generation'),
     ),
   },
   {
-    name: 'the cursor moves and the job is not made',
+    name: 'the cursor moves and the job is not created',
     caughtBy: ['ledger-agrees'],
     mutate: onFire((group) => ({ ...group, jobs: [] })),
   },

@@ -29,7 +29,7 @@ export function createJob(call: CreateJob): JobSpec | Promise<JobSpec> {
   if (options.key !== null && call.parent === null) {
     throw dulyError('invalid_option', {
       message: `The option "key" of a job of task "${task.name}" works only inside a handler, where it names a child.`,
-      hint: `To make one job instead of several, write dedupe: { key: ${JSON.stringify(options.key)} }.`,
+      hint: `To create one job instead of several, write dedupe: { key: ${JSON.stringify(options.key)} }.`,
       details: { field: 'key', task: task.name },
     });
   }

@@ -202,7 +202,7 @@ function readCallRetry(value: RetryPolicy | number, defaults: ResolvedRetry): Re
     refuseOption(
       'retry.backoff',
       value.backoff,
-      'to be a word when a job is made',
+      'to be a word when a job is created',
       'Another process may settle the job. Put the function into the task.',
     );
   }

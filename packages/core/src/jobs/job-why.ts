@@ -300,7 +300,7 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
     return {
       problem: 'older-version',
       nodes: handles,
-      sentence: `It was made for version ${job.version} of task "${job.type}"; the live nodes have only older ones.`,
+      sentence: `It was created for version ${job.version} of task "${job.type}"; the live nodes have only older ones.`,
     };
   }
   const open = current.filter((node) => node.queues === null || node.queues.includes(job.queue));

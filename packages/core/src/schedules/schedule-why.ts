@@ -255,7 +255,7 @@ function undecided(facts: SlotFacts): Answer {
   // The first slot of a fixed delay is the making itself; an edit may have kept it.
   if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
     return none(
-      `The ${name} was made at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${earlierText(facts)}`,
+      `The ${name} was created at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${earlierText(facts)}`,
     );
   }
   if (slotAt <= state.cursorAt) {
@@ -302,7 +302,7 @@ function earlierText(facts: SlotFacts): string {
   const { earlier, slotAt } = facts;
   const then = earlier.find(({ bornAt, deletedAt }) => bornAt < slotAt && slotAt <= deletedAt);
   if (then !== undefined) {
-    return ` An earlier one of this name was there then, made at ${clockOf(facts, then.bornAt)} and ${goneText(facts, then)}; the ledger has no decision of it about this instant.`;
+    return ` An earlier one of this name was there then, created at ${clockOf(facts, then.bornAt)} and ${goneText(facts, then)}; the ledger has no decision of it about this instant.`;
   }
   const last = earlier.find(({ deletedAt }) => deletedAt < slotAt);
   return last === undefined
@@ -415,7 +415,7 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
   if (planRule.kind !== 'delay' && planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
   if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
     return none(
-      `The schedule "${loaded.record.name}" was made at ${clockOf(facts, state.bornAt)}, after this slot, and decided nothing before that.${earlierText(facts)}`,
+      `The schedule "${loaded.record.name}" was created at ${clockOf(facts, state.bornAt)}, after this slot, and decided nothing before that.${earlierText(facts)}`,
     );
   }
   if (slotAt <= state.cursorAt) {
@@ -463,7 +463,7 @@ function foldedAway(facts: SlotFacts, fold: FoldedSlots): Answer {
     `${isKnown ? 'It was decided, and' : 'What became of a slot at this instant is no longer known:'} the ledger keeps slots of that age by month: in ${name} (UTC)${reach}: ${texts.join(', ')}.`,
   ];
   const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
-  sentences.push(...backfills.map((run) => `A backfill made another run: ${runPhrase(facts, run)}.`));
+  sentences.push(...backfills.map((run) => `A backfill created another run: ${runPhrase(facts, run)}.`));
   return { status: 'folded', sentences };
 }
 
@@ -513,7 +513,7 @@ function decided(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): Answer {
   const sentences = decision === 'fired' ? firedSentences(facts, row) : [notFired(facts, row, decision)];
   const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
   if (backfills.length > 0)
-    sentences.push(...backfills.map((run) => `A backfill made another run: ${runPhrase(facts, run)}.`));
+    sentences.push(...backfills.map((run) => `A backfill created another run: ${runPhrase(facts, run)}.`));
   return { status: statusOf(decision, facts.runs), sentences };
 }
 
@@ -614,7 +614,7 @@ function notFired(facts: SlotFacts, row: NonNullable<SlotFacts['row']>, decision
     case reasons.beyondLimit:
       return `It was missed, and more than ${policies.catchUpLimit} newer slots were missed too, which is the "catchUpLimit" (${by}).`;
     case reasons.startDeadline:
-      return `It expired: when it was noticed, ${noticed} after it fell due, its "startDeadline" had passed, so no job was made (${by}).`;
+      return `It expired: when it was noticed, ${noticed} after it fell due, its "startDeadline" had passed, so no job was created (${by}).`;
     default:
       return `It did not run: ${decision}${row.reason === null ? '' : ` (${row.reason})`}, ${by}.`;
   }

@@ -115,7 +115,7 @@ export function createTask<Input, Result>(
       const own = typeof options === 'function' ? options(input as Input, i) : options;
       if (i === 0) tx = own?.tx;
       else if (own?.tx !== tx)
-        refuseOption('tx', own?.tx, 'to be the same for all jobs of one call, which are made all or none');
+        refuseOption('tx', own?.tx, 'to be the same for all jobs of one call, which are created all or none');
       if (own?.id !== undefined) isRepeat = true;
       const created = create(input, own, due);
       const spec = created instanceof Promise ? await created : created;

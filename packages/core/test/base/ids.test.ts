@@ -42,7 +42,7 @@ for (const id of [
   });
 }
 
-test('ids grow in the order they were made, whatever the clock does', () => {
+test('ids grow in the order they were created, whatever the clock does', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -50, max: 50 }), { maxLength: 100 }), fc.nat(), (steps, seed) => {
       const { clock, ids } = setup(1_800_000_000_000, seededRandom(seed));

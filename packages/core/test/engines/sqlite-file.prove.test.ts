@@ -48,7 +48,7 @@ const oneWriter = [
   'beside an open transaction with jobs of its own everyone makes, takes and ends others',
   'a key that an open transaction took is busy for its own calls only, and then its holder answers',
   'a lease that is being settled in an open transaction is kept, and nobody reaps it',
-  'beside a settlement in an open transaction others of its serial key are made, and wait for it',
+  'beside a settlement in an open transaction others of its serial key are created, and wait for it',
   'serial jobs that several workers settle within run one at a time, in order, each once',
 ].map((name) => ({
   test: `user transactions: ${name}`,

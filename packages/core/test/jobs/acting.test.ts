@@ -33,7 +33,7 @@ test('what is done in the name of somebody is recorded as done by them, and only
   assert.ok(of('key:a retry').length >= 1);
 });
 
-test('a task that is only named makes jobs, and this process does not run them', async (t) => {
+test('a task that is only named creates jobs, and this process does not run them', async (t) => {
   const duly = openDuly(t);
   const known = duly.task({ name: 'here', queue: 'own', run: () => {} });
   assert.equal(duly.taskNamed('here'), known);
@@ -72,7 +72,7 @@ test('records are written by compare-and-set, listed by key, and recorded', asyn
   await assert.rejects(records.put('pause', 'all', {}), (error) => isDulyError(error, 'invalid_option'));
 });
 
-test('a call that is repeated with the id that it had makes nothing twice, also when the job is over', async (t) => {
+test('a call that is repeated with the id that it had creates nothing twice, also when the job is over', async (t) => {
   const duly = openDuly(t);
   const task = duly.task({ name: 'work', run: () => 1 });
   await duly.start();

@@ -171,7 +171,7 @@ test('a pending job says which worker is missing', () => {
     assert.equal(answer.expectedStartAt?.getTime(), problem === 'none' ? now : undefined);
   }
   const version = why({ version: 2 });
-  assert.match(version.sentence, /made for version 2 of task "mail"; the live nodes have only older ones/);
+  assert.match(version.sentence, /created for version 2 of task "mail"; the live nodes have only older ones/);
   const alone = why({ losses: 2, begunLosses: 2 }, { running: [{ node: 'node_a', type: 'mail', count: 1 }] });
   assert.match(alone.sentence, /must run alone in its process, and no node is idle yet/);
   const deadline = why({ expireAt: now + minute });

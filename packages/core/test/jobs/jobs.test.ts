@@ -53,7 +53,7 @@ test('now() runs at once, in() after its delay and at() at its instant', async (
   assert.equal(await later.result(), 'hello later');
 });
 
-test('a job can be read back with everything it was made with', async (t) => {
+test('a job can be read back with everything it was created with', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'report', queue: 'slow', priority: 3, run: () => ({ ok: true }) });
   const handle = await task.in(
@@ -136,7 +136,7 @@ test('a bulk call makes all of its jobs or none', async (t) => {
   assert.equal(at[0]?.dueAt?.toISOString(), '2027-01-15T12:00:00.000Z');
 });
 
-test('the input is checked when a job is made, stored as given, and transformed once when it runs', async (t) => {
+test('the input is checked when a job is created, stored as given, and transformed once when it runs', async (t) => {
   const duly = setup(t);
   const seen: unknown[] = [];
   const task = duly.task({
@@ -173,7 +173,7 @@ test('a schema that answers later is waited for', async (t) => {
   );
 });
 
-test('bad input is refused with a code, and nothing is made', async (t) => {
+test('bad input is refused with a code, and nothing is created', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'strict', run: () => {} });
   const cycle: Record<string, unknown> = {};
@@ -504,7 +504,7 @@ test('wait() resolves with the end of a job, and gives up after its timeout', as
   assert.equal((await later.wait()).status, 'CANCELLED');
 });
 
-test('an id that is not there is not found, and one past its retention says when it was made', async (t) => {
+test('an id that is not there is not found, and one past its retention says when it was created', async (t) => {
   const duly = setup(t);
   const task = duly.task({ name: 'old', run: () => {} });
   const handle = await task.now();
@@ -590,7 +590,7 @@ test('jobs are listed by filter, newest first, in pages and one by one', async (
   await refusal('invalid_cursor', () => duly.jobs().page({ cursor: 7 as never }));
 });
 
-test('pauses stop starting, not accepting, and say who made them and why', async (t) => {
+test('pauses stop starting, not accepting, and say who created them and why', async (t) => {
   const duly = setup(t, { actor: 'ada' });
   const task = duly.task({ name: 'mail', queue: 'outbox', run: () => 'sent' });
   await duly.pause({ queue: 'outbox' }, { note: 'provider is down', until: '2027-01-15T12:00:00Z' });

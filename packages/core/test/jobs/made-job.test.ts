@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Duly, type JobOptions } from '../../src/index.ts';
 import { createManualClock } from '../../src/testing/index.ts';
 
-test('made() tells without a read what a read tells, whatever the job was made with', async (t) => {
+test('created() tells without a read what a read tells, whatever the job was created with', async (t) => {
   const duly = new Duly({ store: 'sqlite::memory:', clock: createManualClock() });
   t.after(() => duly.stop());
   const task = duly.task({ name: 'work', queue: 'slow', retry: 5, timeout: '1m', run: () => {} });

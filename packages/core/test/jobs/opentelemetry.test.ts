@@ -77,7 +77,7 @@ test('an attempt is a trace of its own, linked to the span that made its job', a
   assert.match(String(metadata.traceparent), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
 });
 
-test('each attempt has a span, those that fail say so, and many jobs are made under one', async (t) => {
+test('each attempt has a span, those that fail say so, and many jobs are created under one', async (t) => {
   const { duly, spans } = setup(t);
   const task = duly.task({
     name: 'flaky',

@@ -71,7 +71,7 @@ for (const [what, rule, options, code, field] of wrong) {
         return true;
       },
     );
-    assert.deepEqual((await duly.schedules.list()).schedules, [], 'nothing was made');
+    assert.deepEqual((await duly.schedules.list()).schedules, [], 'nothing was created');
     // Whether a declaration whose years are over is a new one only the store knows: it is refused when it is applied.
     if (what === 'a cron of past years') return;
     // The same in a definition, at once.
@@ -156,7 +156,7 @@ test('operations check what they are given', async (t) => {
   await assert.rejects(schedules.backfill('second', { from: '2027-01-15' }), { code: 'backfill_too_large' });
 });
 
-test('an input that does not fit the schema is refused when the schedule is made', async (t) => {
+test('an input that does not fit the schema is refused when the schedule is created', async (t) => {
   const duly = createTestDuly();
   t.after(() => duly.stop());
   const schema = {

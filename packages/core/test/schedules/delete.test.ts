@@ -34,7 +34,7 @@ test('a deletion decides what had come, and why tells which schedule a slot was 
   assert.match(await why('12:00'), earlier);
   assert.match(
     await why('15:00'),
-    /made at 15:15, after this slot.* An earlier one of this name was deleted at 14:15 by .*, before this slot\.$/,
+    /created at 15:15, after this slot.* An earlier one of this name was deleted at 14:15 by .*, before this slot\.$/,
   );
   assert.match(await why('16:00'), /^It ran at 2027-01-15 16:00 \(UTC\), on time[^.]*\.$/);
   assert.deepEqual((await ledger()).slice(-2), ['01-15T14:00 missed (deleted)', '01-15T16:00 completed']);
@@ -50,7 +50,7 @@ test('a slot that an earlier schedule of the name could have had and did not is 
   assert.equal(status, 'none');
   assert.match(
     sentence,
-    /An earlier one of this name was there then, made at 10:00 and deleted at 12:00 by .*; the ledger has no decision of it about this instant\.$/,
+    /An earlier one of this name was there then, created at 10:00 and deleted at 12:00 by .*; the ledger has no decision of it about this instant\.$/,
   );
 });
 

@@ -32,7 +32,7 @@ test('a job of a schedule knows where it came from', async (t) => {
   );
 });
 
-test('a fixed rate counts from when it was made and never drifts', async (t) => {
+test('a fixed rate counts from when it was created and never drifts', async (t) => {
   const { t: duly, every } = scene(t);
   await duly.advance('90s');
   await every({ rate: '10m' });
@@ -143,7 +143,7 @@ test('jitter moves the due instant, the same way for every slot', async (t) => {
   assert.equal(reported[0]?.lateness, 0, 'lateness counts from the due instant');
 });
 
-test('the start deadline of a schedule: a late slot makes no job, and a job that waits too long expires', async (t) => {
+test('the start deadline of a schedule: a late slot creates no job, and a job that waits too long expires', async (t) => {
   const { t: duly, every, ledger } = scene(t);
   await every('0 * * * *', { startDeadline: '10m', missed: 'all' });
   await duly.outage('2h 5m');

@@ -51,7 +51,10 @@ test('past its retention the ledger is kept by month, and why and slots say so',
   assert.deepEqual([sure.status, sure.decision], ['folded', 'fired']);
   assert.match(sure.sentence, /in January 2027 \(UTC\): 12 fired\.$/);
   assert.match((await duly.why('nightly', '2027-02-11T12:01')).sentence, /is no slot of the schedule/);
-  assert.match((await duly.why('nightly', '2027-01-19T12:00')).sentence, /was made at .*, after this slot/);
+  assert.match(
+    (await duly.why('nightly', '2027-01-19T12:00')).sentence,
+    /was created at .*, after this slot/,
+  );
 
   // Which three of them were missed is no longer known, so none is run again unless all are.
   const range = { from: '2027-02-01', to: '2027-02-28T13:00', dryRun: true };
@@ -65,7 +68,7 @@ test('past its retention the ledger is kept by month, and why and slots say so',
     again.runs.map(({ origin, status }) => [origin, status]),
     [['backfill', 'COMPLETED']],
   );
-  assert.match(again.sentence, /25 fired, 3 missed\. A backfill made another run: it ran at /);
+  assert.match(again.sentence, /25 fired, 3 missed\. A backfill created another run: it ran at /);
 });
 
 test('months begin in UTC, for long before and a while after', () => {
@@ -102,7 +105,7 @@ test('the backfills of a slot stand beside its decision', async (t) => {
   );
 });
 
-test('the months of a schedule that was deleted and made again are told as those of the earlier one', async (t) => {
+test('the months of a schedule that was deleted and created again are told as those of the earlier one', async (t) => {
   const { t: duly, every } = scene(t, { start: '2027-01-20T10:00:00Z' });
   await every('0 12 * * *');
   await duly.advance('20 days');

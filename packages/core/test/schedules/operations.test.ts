@@ -43,7 +43,7 @@ test('a pause with an end ends by itself', async (t) => {
   });
 });
 
-test('jobs already made go on while the schedule is paused', async (t) => {
+test('jobs already created go on while the schedule is paused', async (t) => {
   const { t: duly, every } = scene(t);
   await every('0 * * * *');
   await duly.pause({ type: 'report' });
@@ -121,7 +121,7 @@ test('edit decides by the old rule first, and the next slot changes at once', as
   assert.deepEqual(await ledger(), ['01-15T11:00 completed', '01-15T12:15 completed']);
 });
 
-test('an edit of input and policies keeps the cursor, and jobs already made keep their input', async (t) => {
+test('an edit of input and policies keeps the cursor, and jobs already created keep their input', async (t) => {
   const { t: duly, every, reported } = scene(t);
   await every('0 * * * *');
   await duly.pause({ type: 'report' });
@@ -186,7 +186,7 @@ test('backfill makes runs for slots without a completed one and changes no decis
   );
   const why = await duly.why('nightly', '2027-01-15T13:00');
   assert.deepEqual([why.decision, why.status, why.runs.length], ['missed', 'completed', 1]);
-  assert.match(why.sentence, /It was missed: .* A backfill made another run: it ran at /);
+  assert.match(why.sentence, /It was missed: .* A backfill created another run: it ran at /);
   assert.equal((await duly.schedules.backfill('nightly', range)).slots.length, 0);
   assert.equal((await duly.schedules.backfill('nightly', { ...range, reprocess: true })).slots.length, 4);
 });

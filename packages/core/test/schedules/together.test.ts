@@ -53,7 +53,7 @@ function create(writes: ScheduleWrites, name: string, cron = '0 3 * * *') {
 
 const many = Array.from({ length: 60 }, (_, n) => `many-${String(n).padStart(2, '0')}`);
 
-test('schedules that are made at the same time are written together', async (t) => {
+test('schedules that are created at the same time are written together', async (t) => {
   const { writes, sizes, names } = await setup(t);
   const created = await Promise.all(many.map((name) => create(writes, name)));
   assert.deepEqual(new Set(created), new Set(['created']));
@@ -67,7 +67,7 @@ test('on a store with many writers each is written by itself', async (t) => {
   assert.deepEqual(sizes, new Array(many.length).fill(1));
 });
 
-test('of one name that is made twice at the same time, one is made and the other finds it', async (t) => {
+test('of one name that is created twice at the same time, one is created and the other finds it', async (t) => {
   const { writes, names } = await setup(t);
   const created = await Promise.all([...many, 'many-07'].map((name) => create(writes, name)));
   assert.equal(created.filter((one) => one === 'created').length, many.length);

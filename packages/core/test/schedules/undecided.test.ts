@@ -118,7 +118,7 @@ test('a backfill of an earlier schedule of the name stays with that one', async 
   await duly.schedules.delete('nightly');
   assert.match(
     (await duly.why('nightly', '2027-01-15T08:00')).sentence,
-    /^The schedule "nightly" was made at 10:00, after this slot, and decided nothing before that\. It was backfilled/,
+    /^The schedule "nightly" was created at 10:00, after this slot, and decided nothing before that\. It was backfilled/,
   );
   await duly.advance('5m');
   await every('0 * * * *');
@@ -131,7 +131,7 @@ test('a backfill of an earlier schedule of the name stays with that one', async 
   );
 });
 
-test('a schedule that is made again in the instant of a slot is told by what it is, and not by what it was', async (t) => {
+test('a schedule that is created again in the instant of a slot is told by what it is, and not by what it was', async (t) => {
   const { t: duly, every } = scene(t, {
     run: async (_, { clock }) => {
       await clock.sleep(30 * 60_000);

@@ -162,7 +162,7 @@ test('why: each decision has its sentence', async (t) => {
   );
   assert.match(
     await ask('nightly', '2027-01-15T09:00'),
-    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\.$/,
+    /^The schedule "nightly" was created at 10:00, after this slot, and decides nothing before that\.$/,
   );
   assert.match(await ask('nightly', '2027-01-15T11:30'), /is no slot of the schedule "nightly"/);
   assert.match(
@@ -417,7 +417,7 @@ test('why: a schedule that was paused when it was disabled is disabled since the
   }
 });
 
-test('a slot from before the schedule was made, which a backfill ran', async (t) => {
+test('a slot from before the schedule was created, which a backfill ran', async (t) => {
   const { t: duly, every } = scene(t);
   await every('0 * * * *');
   await duly.advance('2h');
@@ -426,7 +426,7 @@ test('a slot from before the schedule was made, which a backfill ran', async (t)
   assert.equal(created.status, 'enqueued');
   assert.match(
     created.sentence,
-    /^The schedule "nightly" was made at 10:00, after this slot, and decides nothing before that\. It was backfilled: its run "job_\w+" is BLOCKED and has not started\.$/,
+    /^The schedule "nightly" was created at 10:00, after this slot, and decides nothing before that\. It was backfilled: its run "job_\w+" is BLOCKED and has not started\.$/,
   );
   await duly.runDue();
   const ran = await duly.why('nightly', '2027-01-15T09:00:00Z');
@@ -509,7 +509,7 @@ test('a slot between two lives of a schedule is told both', async (t) => {
   const { sentence } = await duly.why('nightly', '2027-01-15T14:00');
   assert.match(
     sentence,
-    /^The schedule "nightly" was made at 15:00, after this slot, and decides nothing before that\. An earlier one of this name was deleted at 12:00 by .*, before this slot\.$/,
+    /^The schedule "nightly" was created at 15:00, after this slot, and decides nothing before that\. An earlier one of this name was deleted at 12:00 by .*, before this slot\.$/,
   );
 });
 

@@ -36,7 +36,7 @@ function setup(options: Partial<BatcherOptions<number, string>> = {}) {
 const away = () => dulyError('store_unavailable', { message: 'The store is away.' });
 const busy = () => dulyError('store_busy', { message: 'The store is busy.' });
 
-test('a burst of 1,000 calls made in one turn travels in one send', async () => {
+test('a burst of 1,000 calls created in one turn travels in one send', async () => {
   const { batcher, sends, next } = setup();
   const results = Promise.all(Array.from({ length: 1_000 }, (_, i) => batcher.push(i)));
   (await next()).answer();

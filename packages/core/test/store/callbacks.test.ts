@@ -30,7 +30,7 @@ test('the first job with an address notes that there are such; the next ask no m
   assert.equal(duly.calls()?.records, before);
 });
 
-test('a schedule whose jobs will have an address notes it when it is made, and when it is edited to', async (t) => {
+test('a schedule whose jobs will have an address notes it when it is created, and when it is edited to', async (t) => {
   const created = setup(t);
   await created.hello.every('0 8 * * *', 1, { name: 'daily', metadata });
   assert.equal(await created.isNoted(), true);

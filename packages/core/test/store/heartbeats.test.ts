@@ -178,7 +178,7 @@ test('failing heartbeats are tried again, and a lease is given up only when its 
   assert.equal(news.length, 1);
 });
 
-test('beginnings made in one turn are written in one call, and answer how the lease stands', async (t) => {
+test('beginnings created in one turn are written in one call, and answer how the lease stands', async (t) => {
   const { store, clock, heartbeats, claim, heartbeatCount } = await setup(t);
   const [kept, cancelled, lost] = (await claim(3)) as [ClaimedJob, ClaimedJob, ClaimedJob];
   await store.cancel(cancelled.id);

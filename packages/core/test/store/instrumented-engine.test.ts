@@ -31,7 +31,7 @@ test('each call is timed, counted and told of', async () => {
   await instrumented.engine.close();
 });
 
-test('a call that the store made for a sleeping worker is counted and told of like any other', async () => {
+test('a call that the store created for a sleeping worker is counted and told of like any other', async () => {
   const engine = await openEngine('sqlite::memory:');
   const calls: EngineCall[] = [];
   const instrumented = createInstrumentedEngine({

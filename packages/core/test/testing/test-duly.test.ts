@@ -193,7 +193,7 @@ test('a terminated job is over at once, whoever waits is told, and its handler n
   assert.deepEqual([job.status, job.result, job.progress.percent], ['CANCELLED', null, 0]);
 });
 
-test('a handler may wait for a job it made', async (t) => {
+test('a handler may wait for a job it created', async (t) => {
   const duly = setup(t);
   const child = duly.task({ name: 'child', run: () => 42 });
   const parent = duly.task({ name: 'parent', run: async () => (await child.now()).result() });
@@ -247,7 +247,7 @@ test('the same seed gives the same ids and delays', async (t) => {
   assert.notDeepEqual(await play(7), await play(8));
 });
 
-test('advanceTo() goes to an instant, and moves are made one after the other', async (t) => {
+test('advanceTo() goes to an instant, and moves are created one after the other', async (t) => {
   const duly = setup(t, { start: '2030-06-01T00:00:00Z' });
   const task = duly.task({ name: 'dated', run: () => duly.now.toISOString() });
   await task.at('2030-06-02T12:00:00Z');
@@ -291,7 +291,7 @@ test('two thousand delayed jobs run in due order', async (t) => {
   );
 });
 
-test('a stopped one is over: nothing can be made or moved', async () => {
+test('a stopped one is over: nothing can be created or moved', async () => {
   const duly = createTestDuly();
   const task = duly.task({ name: 'a', run: () => {} });
   await task.now();

@@ -55,7 +55,7 @@ test('a note that jobs have a callback_url is held by nobody until a commit', as
   assert.equal((await ids(duly)).length, 1);
 });
 
-test('a job made in a transaction is there after the commit, and not before', async (t) => {
+test('a job created in a transaction is there after the commit, and not before', async (t) => {
   const { duly, client } = await setup(t);
   const hello = duly.task({ name: 'hello', run: () => null });
   await client.query('BEGIN');
@@ -94,7 +94,7 @@ test('what stands beside the job in the transaction is kept or undone with it', 
   assert.equal((await ids(duly)).length, 1);
 });
 
-test('a schedule made in a transaction is there after the commit only', async (t) => {
+test('a schedule created in a transaction is there after the commit only', async (t) => {
   const { duly, client } = await setup(t);
   const hello = duly.task({ name: 'hello', run: () => null });
   const names = async () => (await duly.schedules.list()).schedules.map(({ name }) => name);

@@ -30,7 +30,7 @@ async function setup(t: TestContext): Promise<{ duly: Duly; db: DatabaseSync; fo
 const ids = async (duly: Duly): Promise<string[]> => (await duly.jobs().page()).jobs.map(({ id }) => id);
 const orderCount = (db: DatabaseSync): number => db.prepare('SELECT id FROM orders').all().length;
 
-test('a job made in a transaction is there with its rows after the commit, and not before or after a rollback', async (t) => {
+test('a job created in a transaction is there with its rows after the commit, and not before or after a rollback', async (t) => {
   const { duly, db } = await setup(t);
   const hello = duly.task({ name: 'hello', run: () => null });
   for (const end of ['ROLLBACK', 'COMMIT']) {

@@ -21,7 +21,7 @@ export function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        about="Every change to a promise already made: who, what, when, before and after."
+        about="Every change to a promise already created: who, what, when, before and after."
       />
       <form
         className="mb-3 max-w-md"

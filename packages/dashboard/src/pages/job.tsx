@@ -108,7 +108,7 @@ function Facts({ job }: { job: Job }) {
   return (
     <Panel title="Facts" className="h-fit">
       <dl className="grid grid-cols-2 gap-x-4 gap-y-3 px-4 py-3">
-        <Fact name="Made">
+        <Fact name="Created">
           <Instant at={job.created_at} />
         </Fact>
         <Fact name="Due">
@@ -164,7 +164,7 @@ function Facts({ job }: { job: Job }) {
           </Fact>
         )}
         {job.parent_id !== null && (
-          <Fact name="Made by">
+          <Fact name="Created by">
             <JobLink id={job.parent_id} />
           </Fact>
         )}

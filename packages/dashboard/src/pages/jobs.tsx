@@ -95,7 +95,7 @@ export function JobsPage() {
           ) : rows.length === 0 ? (
             q === '' ? (
               <NothingYet
-                title="No job was made yet."
+                title="No job was created yet."
                 command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
               />
             ) : (

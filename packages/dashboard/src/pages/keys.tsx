@@ -22,7 +22,7 @@ export function KeysPage() {
     <>
       <PageHead
         title="Keys"
-        about="Stored as hashes: a key is shown once, when it is made."
+        about="Stored as hashes: a key is shown once, when it is created."
         actions={
           <Button kind="primary" onClick={() => setCreating(true)}>
             Create a key
@@ -30,7 +30,7 @@ export function KeysPage() {
         }
       />
       <Panel>
-        <Table label="Keys" head={['Key', 'May', 'Tenant', 'For', 'Made', 'Ends', '']}>
+        <Table label="Keys" head={['Key', 'May', 'Tenant', 'For', 'Created', 'Ends', '']}>
           {keys.data.data.map((key) => (
             <KeyRow key={key.id} info={key} />
           ))}

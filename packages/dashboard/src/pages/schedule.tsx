@@ -68,7 +68,7 @@ function ScheduleView({ schedule }: { schedule: Schedule }) {
               <Fact name="Failures in a row">{schedule.failures_in_row}</Fact>
               <Fact name="Queue">{schedule.queue}</Fact>
               <Fact name="Declared by">{schedule.app ?? 'nobody: dynamic'}</Fact>
-              <Fact name="Made">
+              <Fact name="Created">
                 <Instant at={schedule.created_at} />
               </Fact>
               {schedule.note !== null && <Fact name="Note">{schedule.note}</Fact>}

@@ -28,7 +28,7 @@ export function SchedulesPage() {
     <>
       <PageHead
         title="Schedules"
-        about="Rules that make jobs, each slot of them decided once."
+        about="Rules that create jobs, each slot of them decided once."
         actions={
           may && (
             <Button kind="primary" onClick={() => setCreating(true)}>

@@ -41,7 +41,7 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
                 <WebhookState webhook={webhook} />
               </Fact>
               <Fact name="Hears of">{hearsOf(webhook)}</Fact>
-              <Fact name="Made">
+              <Fact name="Created">
                 <Instant at={webhook.created_at} />
               </Fact>
               <Fact name="By">{webhook.created_by}</Fact>

@@ -34,7 +34,7 @@ export function SignIn({ wasIn }: { wasIn: boolean }) {
       )}
       <p className="mt-1 text-sm text-ink-soft">
         The dashboard needs a key. <code className="font-mono">duly up</code> prints an address with one in
-        it; <code className="font-mono">duly keys add</code> makes another.
+        it; <code className="font-mono">duly keys add</code> creates another.
       </p>
       <form
         className="mt-4 flex flex-col gap-2"

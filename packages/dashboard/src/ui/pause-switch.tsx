@@ -11,7 +11,7 @@ export type PauseTarget = { queue: string } | { type: string } | { all: true };
 const abouts = {
   queue: 'Jobs are still accepted; none of this queue starts until it is resumed. What runs goes on.',
   type: 'Jobs are still accepted; none of this type starts until it is resumed. What runs goes on.',
-  all: 'Jobs are still accepted and schedules still make them; none starts until it is resumed. What runs goes on.',
+  all: 'Jobs are still accepted and schedules still create them; none starts until it is resumed. What runs goes on.',
 };
 
 /** Pauses a queue, a type or everything, or ends its pause. Not shown to those who may not. */

@@ -15,7 +15,7 @@ const failing = {
   },
 };
 
-test('a job is made by a form from the schema of its task, at once and by a rule', async (t) => {
+test('a job is created by a form from the schema of its task, at once and by a rule', async (t) => {
   const input = z.object({ to: z.string(), copies: z.int().default(1), kind: z.enum(['plain', 'rich']) });
   const { page, api, open } = await openDashboard(t, {
     tasks: [{ name: 'send_mail', input, run: () => null }],
@@ -127,7 +127,7 @@ test('dead letters are retried singly, discarded singly, by group and all togeth
   assert.deepEqual(await deadIds(), []);
 });
 
-test('a schedule is edited, its next slot skipped, and past slots are made up for after a look', async (t) => {
+test('a schedule is edited, its next slot skipped, and past slots are created up for after a look', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
   await duly.schedules.put({ task: 'noop', name: 'hourly', cron: '0 * * * *' });
   await open('schedules/hourly');
@@ -153,8 +153,8 @@ test('a schedule is edited, its next slot skipped, and past slots are made up fo
   await page.getByRole('button', { name: 'Backfill' }).click();
   const day = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 16);
   await page.getByLabel('From').fill(day(3));
-  await page.getByRole('button', { name: 'Show what it would make' }).click();
-  assert.equal((await api('jobs')).data.length, 0, 'a look makes nothing');
+  await page.getByRole('button', { name: 'Show what it would create' }).click();
+  assert.equal((await api('jobs')).data.length, 0, 'a look creates nothing');
   await page.getByRole('button', { name: /Make 3 runs/ }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const { data } = await api('jobs');
@@ -162,7 +162,7 @@ test('a schedule is edited, its next slot skipped, and past slots are made up fo
   assert.equal(data.length, 3);
 });
 
-test('a key is made, shown once and revoked, and the audit knows', async (t) => {
+test('a key is created, shown once and revoked, and the audit knows', async (t) => {
   const { page, api, open } = await openDashboard(t);
   await open('keys');
   const before = (await api('keys')).data.length;

@@ -77,7 +77,7 @@ test('the thresholds of an alert rule are edited, and a rule of one task is adde
   assert.equal(await ruleOf('dead mails'), undefined);
 });
 
-test('maintenance windows are made, once and by the calendar, and deleted', async (t) => {
+test('maintenance windows are created, once and by the calendar, and deleted', async (t) => {
   const { page, api, open } = await openDashboard(t, { browser: { timezoneId: 'Europe/Rome' } });
   const dialog = page.getByRole('dialog');
   const row = (text: string) =>

@@ -6,7 +6,7 @@ after(closeBrowser);
 
 const noop = { name: 'noop', run: () => null };
 
-test('a job is made in the dialog, its bar moves while it runs, and its end is seen', async (t) => {
+test('a job is created in the dialog, its bar moves while it runs, and its end is seen', async (t) => {
   const half = gate();
   const end = gate();
   const { page, api, open, complaints } = await openDashboard(t, {
@@ -112,7 +112,7 @@ test('a bulk cancel says how many before it is done', async (t) => {
   assert.equal((await api('jobs?status=SCHEDULED')).data.length, 1);
 });
 
-test('a schedule is made, paused with a note, resumed and run, and its rule is read aloud while it is typed', async (t) => {
+test('a schedule is created, paused with a note, resumed and run, and its rule is read aloud while it is typed', async (t) => {
   const { page, api, open } = await openDashboard(t, { tasks: [noop] });
   await open('schedules');
   await page.getByText('No schedule yet.').waitFor();
@@ -141,7 +141,7 @@ test('a schedule is made, paused with a note, resumed and run, and its rule is r
 test('the server goes away under an open page and comes back', async (t) => {
   const { page, duly, open, stopServer, startServer } = await openDashboard(t, { tasks: [noop] });
   await open('jobs');
-  await page.getByText('No job was made yet.').waitFor();
+  await page.getByText('No job was created yet.').waitFor();
   await page.getByRole('button', { name: /^Live/ }).waitFor();
   await stopServer();
   await page.getByRole('button', { name: /cannot be heard/ }).waitFor();

@@ -105,14 +105,14 @@ function addNodes(program: Command, action: ActionOf): void {
     .action(action(async () => (await import('../commands/worker.ts')).worker));
   addCommand(program, 'tick', 'do what is due, and what falls due soon, then end: for cron and serverless')
     .option('--for <duration>', 'what falls due in this time (default 50s); nothing is begun after it')
-    .option('--stay', 'stay for all of that time, also for jobs that are made meanwhile')
+    .option('--stay', 'stay for all of that time, also for jobs that are created meanwhile')
     .option('--drain <duration>', 'how long what runs then may take to finish (default 30s)')
     .option('--concurrency <count>', 'attempts that run at the same time (default 20)')
     .option('--queues <names>', 'take only from these queues (several: commas, or repeat it)', collect)
     .option('--allow-commands', 'let jobs run programs on this machine')
     .option('--quiet', 'print nothing')
     .action(action(async () => (await import('../commands/tick.ts')).tick));
-  addCommand(program, 'run', 'make a job: now, in a while or at an instant')
+  addCommand(program, 'run', 'create a job: now, in a while or at an instant')
     .argument('<task>', 'name of the task')
     .argument('[input]', 'its input: JSON, or else a text; "-" reads it from stdin')
     .option('--in <duration>', 'start it after this long, like 5m or "3 days"')
@@ -120,7 +120,7 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--queue <name>', 'put it into this queue')
     .option('--priority <number>', '-1000 to 1000; the higher is taken first')
     .option('--tenant <name>', 'whom the work is for')
-    .option('--key <key>', 'dedupe: while a job holds the key, no second one is made')
+    .option('--key <key>', 'dedupe: while a job holds the key, no second one is created')
     .option('--serial <key>', 'jobs of one serial key run one at a time')
     .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect)
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
@@ -164,7 +164,7 @@ function addJobs(program: Command, action: ActionOf): void {
     .option('--key <key>', 'only with this dedupe key')
     .option('--input <path=value>', 'only with this value in the input (repeatable)', collect)
     .option('--error <text>', 'only with this text in the error')
-    .option('--since <duration or instant>', 'only made since then, like 1h or 2027-01-01T00:00:00Z')
+    .option('--since <duration or instant>', 'only created since then, like 1h or 2027-01-01T00:00:00Z')
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/jobs-ls.ts')).jobsLs));
@@ -212,7 +212,7 @@ function addDead(program: Command, action: ActionOf): void {
     .alias('list')
     .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
     .option('--error <text>', 'only with this text in the error')
-    .option('--since <duration or instant>', 'only made since then')
+    .option('--since <duration or instant>', 'only created since then')
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/dead-ls.ts')).deadLs));
@@ -267,7 +267,7 @@ function addKeys(program: Command, action: ActionOf): void {
   addCommand(keys, 'ls', 'list keys')
     .alias('list')
     .action(action(async () => (await import('../commands/keys.ts')).keysLs));
-  addCommand(keys, 'add', 'make a key; it is shown only once')
+  addCommand(keys, 'add', 'create a key; it is shown only once')
     .option('--scope <scope>', `${choicesText(scopes)}; each holds those before it (default run)`)
     .option('--tenant <name>', 'the one tenant that it is for')
     .option('--for <duration>', 'ends by itself after this long')
@@ -329,7 +329,7 @@ function addStore(program: Command, action: ActionOf): void {
   addCommand(
     program,
     'bench',
-    'how fast jobs are made, started and run here, on a store beside the given one',
+    'how fast jobs are created, started and run here, on a store beside the given one',
   )
     .option('--jobs <count>', 'how many, 100 to 1000000 (default 5000)')
     .action(action(async () => (await import('../commands/bench.ts')).bench));

@@ -17,7 +17,7 @@ export function addSchedules(program: Command, action: ActionOf): void {
   const schedules = addGroup(
     program,
     'schedules',
-    'rules that make jobs again and again: list, add and change them',
+    'rules that create jobs again and again: list, add and change them',
   );
   addReading(schedules, action);
   addCreating(schedules, action);
@@ -74,7 +74,7 @@ function addRule(command: Command): Command {
 }
 
 function addCreating(schedules: Command, action: ActionOf): void {
-  addRule(addCommand(schedules, 'add', 'make a schedule, or change the one of this name to be so'))
+  addRule(addCommand(schedules, 'add', 'create a schedule, or change the one of this name to be so'))
     .argument('<name>')
     .requiredOption('--task <name>', 'the task that it runs')
     .option('--input <json or text>', 'what each run is given')
@@ -119,7 +119,7 @@ function addCreating(schedules: Command, action: ActionOf): void {
 }
 
 function addChanging(schedules: Command, action: ActionOf): void {
-  addCommand(schedules, 'pause', 'stop deciding slots; jobs already made go on')
+  addCommand(schedules, 'pause', 'stop deciding slots; jobs already created go on')
     .argument('<schedule>', scheduleName)
     .option('--for <duration>', 'ends by itself after this long')
     .option('--until <instant>', 'ends by itself at this instant')
@@ -140,7 +140,7 @@ function addChanging(schedules: Command, action: ActionOf): void {
     .argument('<schedule>', scheduleName)
     .option('--note <text>', 'why; kept in the audit')
     .action(action(async () => (await import('../commands/schedules-skip-next.ts')).schedulesSkipNext));
-  addCommand(schedules, 'backfill', 'make runs for slots of the past that have no COMPLETED one')
+  addCommand(schedules, 'backfill', 'create runs for slots of the past that have no COMPLETED one')
     .argument('<schedule>', scheduleName)
     .requiredOption('--from <instant>', 'the first instant, or a date or wall time in its zone')
     .option('--to <instant>', 'the last instant, included (default now)')

@@ -34,7 +34,7 @@ export function refuseMissing(store: string): void {
 export function refuseMemory(store: string): void {
   if (fileOf(store) !== ':memory:') return;
   throw new DulyError('store_not_found', {
-    message: 'A store in memory is seen only by the process that made it, and ends with this command.',
+    message: 'A store in memory is seen only by the process that created it, and ends with this command.',
     hint: 'Name a file: --store sqlite:./duly.db',
   });
 }

@@ -32,7 +32,7 @@ export async function exec(context: CommandContext, options: ExecOptions, argv: 
   const store = await storeOf(options);
   refuseMemory(store);
   refuseUnmakable(store);
-  if (isNew(store)) context.warn(`There was no store at "${store}" yet; it is made.`);
+  if (isNew(store)) context.warn(`There was no store at "${store}" yet; it is created.`);
   // A reader that has gone away must not end us while the program runs: nobody would renew its lease.
   for (const stream of [process.stdout, process.stderr])
     stream.removeAllListeners('error').on('error', () => {});

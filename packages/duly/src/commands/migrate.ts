@@ -22,7 +22,7 @@ export async function migrate(context: CommandContext, options: CommonOptions): 
     const rest =
       schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
     const did = created
-      ? 'Made'
+      ? 'Created'
       : before.steps.length > 0
         ? `Brought from schema ${before.schema}`
         : 'Checked';

@@ -71,7 +71,7 @@ export async function run(
   return useDuly(context, own ?? clientDuly(context, store), store, async (client) => {
     const { duly } = client;
     const nodes = await duly.nodes();
-    if (isCreated) context.warn(`There was no store at "${store}" yet; it was made.`);
+    if (isCreated) context.warn(`There was no store at "${store}" yet; it was created.`);
     const task = taskFor(duly, name, project, nodes);
     const job = await create(task, input, due, jobOptions);
     client.changed(`/jobs/${job.id}`);

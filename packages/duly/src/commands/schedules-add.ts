@@ -82,7 +82,7 @@ export async function schedulesAdd(
   await useDuly(context, own ?? clientDuly(context, store), store, (client) =>
     withScheduleHints(client, async () => {
       const nodes = await client.duly.nodes();
-      if (isCreated) context.warn(`There was no store at "${store}" yet; it was made.`);
+      if (isCreated) context.warn(`There was no store at "${store}" yet; it was created.`);
       taskFor(client.duly, definition.task, project, nodes);
       await put(context, client, definition, { project, defined });
     }),

@@ -109,7 +109,7 @@ async function withDeclared<Value>(
   if (isCreated || isMissing) refuseUnmakable(store);
   else refuseMissing(store);
   refuseMemory(store);
-  if (isMissing) context.warn(`There is no store at "${store}" yet; "schedules apply" makes it.`);
+  if (isMissing) context.warn(`There is no store at "${store}" yet; "schedules apply" creates it.`);
   const say = (_fields: object, message: string): void => context.warn(message);
   const duly =
     project.duly ??

@@ -37,7 +37,7 @@ export async function schedulesPause(
     const end = schedule.paused?.until ?? null;
     const how = end === null ? 'until it is resumed' : `until ${absolute(end, systemClock.now())}`;
     const state = schedule.disabled === null ? 'is paused' : 'is disabled; declared again, it is paused';
-    context.out.line(`Schedule "${oneLine(schedule.name)}" ${state} ${how}. Jobs already made go on.`);
+    context.out.line(`Schedule "${oneLine(schedule.name)}" ${state} ${how}. Jobs already created go on.`);
   });
 }
 

@@ -23,7 +23,7 @@ export async function schedulesRm(
             `Schedule "${oneLine(known)}" is deleted. What runs may finish; its ledger is kept.`,
           );
         if (app !== null) {
-          context.warn(`The code of "${app}" declares it; whatever starts with that code makes it again.`);
+          context.warn(`The code of "${app}" declares it; whatever starts with that code creates it again.`);
         }
       } catch (error) {
         const code = printError(context.err, advised(error, client), context.json);

@@ -47,7 +47,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
   const fields: [string, string | null][] = [
     ['id', schedule.id],
     ['name', schedule.name],
-    ['made by', app === null ? 'a call (dynamic)' : `the code of "${app}" (declared)`],
+    ['created by', app === null ? 'a call (dynamic)' : `the code of "${app}" (declared)`],
     ['release', schedule.release],
     ['tenant', schedule.tenant],
     ['task', schedule.task],

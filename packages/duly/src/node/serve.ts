@@ -61,7 +61,7 @@ export async function serve(duly: Duly, options: ServeOptions): Promise<Served> 
   // Before anybody can ask: nothing listens beyond this machine without a key.
   const first = (await server.keys.any())
     ? null
-    : await server.keys.create({ scope: 'admin', note: 'made by the first start', by: terminalActor() });
+    : await server.keys.create({ scope: 'admin', note: 'created by the first start', by: terminalActor() });
   let firstKeyFile: string | null = null;
   let listening: Listening | null = null;
   for (const [i, one] of ports.entries()) {

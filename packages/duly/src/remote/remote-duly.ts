@@ -258,7 +258,7 @@ function refusing<Methods extends object>(what: string, methods: Methods): Metho
 }
 
 const keyHint =
-  'Give its key: $DULY_KEY, a profile, or --server-key <key>. Where the store is, "duly keys add" makes one.';
+  'Give its key: $DULY_KEY, a profile, or --server-key <key>. Where the store is, "duly keys add" creates one.';
 
 function asDulyError(error: unknown, url: string): unknown {
   if (error instanceof ApiError) {

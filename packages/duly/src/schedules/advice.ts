@@ -72,7 +72,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
     if (withoutHistory || !isMeant([name])) continue;
     add(
       'overlap',
-      `"${oneLine(name)}" runs longer than its interval: usually ${formatDuration(usualMs)}, so that of ${leftOut + runs} slots of a day ${leftOut} make no run.`,
+      `"${oneLine(name)}" runs longer than its interval: usually ${formatDuration(usualMs)}, so that of ${leftOut + runs} slots of a day ${leftOut} create no run.`,
       'Give it a longer interval, or say what is to happen then: --overlap buffer-one, or allow.',
     );
   }

@@ -88,7 +88,7 @@ function hintOf({ code, hint, details }: DulyError, { command }: Client): string
   const schedules = (details.schedules ?? []) as Pick<Schedule, 'id' | 'app' | 'tenant'>[];
   const named = schedules.map(({ id, app, tenant }) => {
     const whose = [
-      app === null ? 'made by hand' : `declared by ${app}`,
+      app === null ? 'created by hand' : `declared by ${app}`,
       ...(tenant === null ? [] : [`for ${tenant}`]),
     ];
     return `${id} (${whose.join(', ')})`;

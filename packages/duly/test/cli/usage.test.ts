@@ -162,7 +162,7 @@ test('commands that look say that there is no store instead of making one', asyn
     assert.equal(memory.code, 5, args.join(' '));
     assert.match(
       memory.err,
-      /^error\[store_not_found\]: A store in memory is seen only by the process that made it/,
+      /^error\[store_not_found\]: A store in memory is seen only by the process that created it/,
     );
   }
   writeFileSync(join(folder.path, 'empty.db'), '');
@@ -209,7 +209,7 @@ test('options that all commands have are taken before the command too', async (t
   );
 });
 
-test('migrate status tells what is missing and makes nothing', async (t) => {
+test('migrate status tells what is missing and creates nothing', async (t) => {
   const folder = createFolder(t);
   const before = await folder.json('migrate', 'status');
   assert.deepEqual([before.schema, before.serves, before.steps[0]], [0, true, 'initial']);

@@ -66,7 +66,7 @@ test('a schedule whose runs take longer than its interval is told of, with what 
   assert.equal(found.length, 1);
   assert.match(
     found[0]?.message ?? '',
-    /^"too-often" runs longer than its interval: usually 25 min, so that of \d+ slots of a day \d+ make no run\.$/,
+    /^"too-often" runs longer than its interval: usually 25 min, so that of \d+ slots of a day \d+ create no run\.$/,
   );
   assert.match(found[0]?.hint ?? '', /longer interval.*--overlap buffer-one/);
   // Whoever adds a schedule is told of this one only.

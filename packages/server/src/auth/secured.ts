@@ -54,7 +54,7 @@ function guard(scope: Scope, tenant: 'own' | 'refused'): MiddlewareHandler<Serve
       c.header('WWW-Authenticate', 'Bearer realm="duly"');
       throw new DulyError('unauthenticated', {
         message: hasCredentials(c) ? 'The key is not valid.' : 'The request carries no key.',
-        hint: 'Send "Authorization: Bearer duly_…". "duly keys add" makes a key.',
+        hint: 'Send "Authorization: Bearer duly_…". "duly keys add" creates a key.',
       });
     }
     const { rateLimits } = c.get('context');

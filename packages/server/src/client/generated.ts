@@ -9,7 +9,7 @@ export type AcquireLock = {
   holder?: string;
   host?: string;
   pid?: number;
-  /** Made by the caller. After an answer that was lost, the same token is given the same lock. */
+  /** Created by the caller. After an answer that was lost, the same token is given the same lock. */
   token?: string;
 };
 
@@ -266,7 +266,7 @@ export type CreatedJob = {
   fire_id: string | null;
   lease_until_at: string | null;
   dead: boolean;
-  /** No new job was made: this one holds the key. */
+  /** No new job was created: this one holds the key. */
   deduped: boolean;
 };
 
@@ -1363,7 +1363,7 @@ export type TrendStep = {
   wait_ms_p50: number | null;
   wait_ms_p95: number | null;
   wait_ms_p99: number | null;
-  /** From due to start, of the runs that schedules made at their slots. */
+  /** From due to start, of the runs that schedules created at their slots. */
   lateness_ms_p50: number | null;
   lateness_ms_p95: number | null;
   lateness_ms_p99: number | null;
@@ -1512,7 +1512,7 @@ export type WorkerClaim = {
   concurrency?: number;
   host?: string;
   pid?: number;
-  /** Made by the worker for this claim. After an answer that was lost, the same token is given the same jobs. */
+  /** Created by the worker for this claim. After an answer that was lost, the same token is given the same jobs. */
   token?: string;
 };
 
@@ -1782,7 +1782,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** Who did what to promises already made, newest first */
+  /** Who did what to promises already created, newest first */
   'GET /api/audit': {
     path: Record<never, never>;
     query: { subject?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
@@ -2214,7 +2214,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** Stop decisions; jobs already made go on */
+  /** Stop decisions; jobs already created go on */
   'POST /api/schedules/{id}/pause': {
     path: { id: string };
     query: Record<never, never>;

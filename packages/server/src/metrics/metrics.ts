@@ -117,7 +117,7 @@ export function createMetrics({ duly, clock, firing }: MetricsDeps): Metrics {
   });
   const fired = new Counter({
     name: 'duly_schedule_runs_total',
-    help: 'Jobs that this process made for slots of schedules.',
+    help: 'Jobs that this process created for slots of schedules.',
     registers,
   });
   const calls = new Histogram({

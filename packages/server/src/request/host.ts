@@ -15,7 +15,7 @@ export const checkHost: MiddlewareHandler<ServerEnv> = async (c, next) => {
     if (!isKnownHost(host, hosts)) {
       throw new DulyError('host_unknown', {
         message: `The host "${host.slice(0, 100)}" is not known to be this server.`,
-        hint: 'Name it when the server is made: hosts: ["…"], or: duly up --allow-host …',
+        hint: 'Name it when the server is created: hosts: ["…"], or: duly up --allow-host …',
       });
     }
   }

@@ -56,7 +56,7 @@ const createRule = createRoute({
   summary: 'Make an alert rule',
   ...decides,
   request: body(newAlertRuleSchema),
-  responses: { 201: json(alertRuleSchema, 'It was made.'), ...problems },
+  responses: { 201: json(alertRuleSchema, 'It was created.'), ...problems },
 });
 const changeRule = createRoute({
   method: 'patch',
@@ -95,7 +95,7 @@ const createChannel = createRoute({
   summary: 'Tell alerts to somebody',
   ...decides,
   request: body(newAlertChannelSchema),
-  responses: { 201: json(alertChannelSchema, 'It was made.'), ...problems },
+  responses: { 201: json(alertChannelSchema, 'It was created.'), ...problems },
 });
 const testChannel = createRoute({
   method: 'post',
@@ -134,7 +134,7 @@ const createWindow = createRoute({
   summary: 'Make a maintenance window: once, or by the calendar',
   ...decides,
   request: body(newAlertWindowSchema),
-  responses: { 201: json(alertWindowSchema, 'It was made.'), ...problems },
+  responses: { 201: json(alertWindowSchema, 'It was created.'), ...problems },
 });
 const deleteWindow = createRoute({
   method: 'delete',

@@ -42,8 +42,8 @@ const create = createRoute({
   ...secured('run'),
   request: body(newJobSchema),
   responses: {
-    201: json(createdJobSchema, 'It was made.'),
-    200: json(createdJobSchema, 'No new one was made: the job that holds the key.'),
+    201: json(createdJobSchema, 'It was created.'),
+    200: json(createdJobSchema, 'No new one was created: the job that holds the key.'),
     ...problems,
   },
 });

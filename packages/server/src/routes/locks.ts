@@ -87,7 +87,7 @@ const acquire = createRoute({
           pid: z.int().min(0).optional(),
           token: name.optional().openapi({
             description:
-              'Made by the caller. After an answer that was lost, the same token is given the same lock.',
+              'Created by the caller. After an answer that was lost, the same token is given the same lock.',
           }),
         })
         .openapi('AcquireLock'),

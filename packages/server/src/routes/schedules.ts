@@ -95,7 +95,7 @@ const put = createRoute({
   ...secured('operate'),
   request: body(newScheduleSchema),
   responses: {
-    201: json(scheduleSchema, 'It was made.'),
+    201: json(scheduleSchema, 'It was created.'),
     200: json(scheduleSchema, 'There was one of this name; it is so now.'),
     ...problems,
   },
@@ -177,7 +177,7 @@ const pause = createRoute({
   path: '/api/schedules/{id}/pause',
   operationId: 'pauseSchedule',
   tags,
-  summary: 'Stop decisions; jobs already made go on',
+  summary: 'Stop decisions; jobs already created go on',
   ...secured('operate'),
   request: {
     params: path,
@@ -232,10 +232,10 @@ const trigger = createRoute({
     ),
   },
   responses: {
-    201: json(triggerResultSchema, 'A job was made.'),
+    201: json(triggerResultSchema, 'A job was created.'),
     200: json(
       triggerResultSchema,
-      'No job was made: it was merged into one that waits, or skipped by the overlap policy.',
+      'No job was created: it was merged into one that waits, or skipped by the overlap policy.',
     ),
     ...problems,
   },
@@ -280,7 +280,7 @@ const backfill = createRoute({
       }),
     ),
   },
-  responses: { 200: json(backfillResultSchema, 'What it made, or would.'), ...problems },
+  responses: { 200: json(backfillResultSchema, 'What it created, or would.'), ...problems },
 });
 
 const preview = createRoute({

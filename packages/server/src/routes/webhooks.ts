@@ -44,7 +44,7 @@ const create = createRoute({
   summary: 'Make a webhook: an address that is told of the ends of jobs',
   ...secured('admin', { secrets: ['secret'] }),
   request: body(newWebhookSchema),
-  responses: { 201: json(createdWebhookSchema, 'It was made.'), ...problems },
+  responses: { 201: json(createdWebhookSchema, 'It was created.'), ...problems },
 });
 
 const readSecrets = createRoute({

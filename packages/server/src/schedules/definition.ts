@@ -103,7 +103,7 @@ function targetInput(
   const given = input === undefined ? kept.input : input;
   const work = workOf(context, caller, { target, ...(given === undefined ? {} : { input: given }) });
   if (work.type === schedule.task) return work.input;
-  const message = 'A target takes the place of one of its kind; make another schedule for another kind.';
+  const message = 'A target takes the place of one of its kind; create another schedule for another kind.';
   throw new DulyError('request_invalid', {
     message,
     details: { issues: [{ in: 'body', path: 'target', message }] },

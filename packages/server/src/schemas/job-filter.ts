@@ -31,10 +31,10 @@ export const jobFilterFields = {
   tenant: name.optional().openapi({ description: 'Only of this tenant.' }),
   key: name.optional().openapi({ description: 'Only with this dedupe key.' }),
   serial: name.optional(),
-  parent: name.optional().openapi({ description: 'Only made in the handler of this job.' }),
+  parent: name.optional().openapi({ description: 'Only created in the handler of this job.' }),
   schedule: name.optional().openapi({ description: 'Only runs of this schedule: its id, or its name.' }),
-  since: moment.openapi({ description: 'Made at or after this instant, or within this duration: "1h".' }),
-  before: moment.openapi({ description: 'Made before this instant.' }),
+  since: moment.openapi({ description: 'Created at or after this instant, or within this duration: "1h".' }),
+  before: moment.openapi({ description: 'Created before this instant.' }),
   error: z.string().max(200).optional().openapi({ description: "A part of the error's name or message." }),
   text: z
     .union([z.string().min(1).max(200), z.array(z.string().min(1).max(200)).max(20)])

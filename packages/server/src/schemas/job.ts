@@ -158,6 +158,6 @@ export const createdJobSchema = z
   .strictObject({
     // Not by `extend`: the document would have it as both of two closed objects, which nothing can be.
     ...jobSchema.shape,
-    deduped: z.boolean().openapi({ description: 'No new job was made: this one holds the key.' }),
+    deduped: z.boolean().openapi({ description: 'No new job was created: this one holds the key.' }),
   })
   .openapi('CreatedJob');

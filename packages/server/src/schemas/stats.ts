@@ -33,7 +33,7 @@ export const trendStepSchema = z
     ...outcomes,
     wait_ms_p99: percentile,
     lateness_ms_p50: percentile.openapi({
-      description: 'From due to start, of the runs that schedules made at their slots.',
+      description: 'From due to start, of the runs that schedules created at their slots.',
     }),
     lateness_ms_p95: percentile,
     lateness_ms_p99: percentile,

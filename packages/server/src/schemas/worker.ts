@@ -29,7 +29,7 @@ export const claimBody = z
     pid: z.int().min(0).optional(),
     token: name.optional().openapi({
       description:
-        'Made by the worker for this claim. After an answer that was lost, the same token is given the same jobs.',
+        'Created by the worker for this claim. After an answer that was lost, the same token is given the same jobs.',
     }),
   })
   .openapi('WorkerClaim');

@@ -283,7 +283,7 @@ test('a window that opens while a look is under way mutes what that look finds',
   );
 });
 
-test('a schedule that has not succeeded by its deadline is told, though no run was ever made', async (t) => {
+test('a schedule that has not succeeded by its deadline is told, though no run was ever created', async (t) => {
   // Nobody decides schedules here.
   const { duly, ask, store } = await setup(t, { start: { roles: ['worker'] } });
   await duly.taskNamed('break').every({ rate: '1s' }, undefined, { name: 'often', finishDeadline: '1ms' });
@@ -299,7 +299,7 @@ test('a schedule that has not succeeded by its deadline is told, though no run w
     alerts = (await ask('/api/alerts')).json.data;
   }
   assert.deepEqual([alerts[0]?.rule, alerts[0]?.subject], ['schedule-deadline', 'schedule:often']);
-  assert.match(alerts[0]?.message ?? '', /no run was made/);
+  assert.match(alerts[0]?.message ?? '', /no run was created/);
 });
 
 test('by e-mail and by command', async (t) => {
@@ -326,7 +326,7 @@ test('by e-mail and by command', async (t) => {
   assert.ok(lines.flat().some(({ message }) => message === 'fired dead-letters'));
 });
 
-test('a channel that cannot be used is refused when it is made, and one that can be is tested', async (t) => {
+test('a channel that cannot be used is refused when it is created, and one that can be is tested', async (t) => {
   const { ask, key } = await setup(t);
   const refused = async (body: object) => {
     const { status, json } = await ask('/api/alerts/channels', { body });

@@ -84,13 +84,13 @@ const overdue = { slotAt: now - 7_200_000, deadlineAt: now - 3_600_000, runStatu
 test('schedule_deadline: nothing overdue: quiet', () => {
   assert.deepEqual(find(scheduleDeadline, [nightly]), []);
 });
-test('schedule_deadline: no run was ever made: fires', () => {
+test('schedule_deadline: no run was ever created: fires', () => {
   const facts = [{ ...nightly, overdue }];
   assert.deepEqual(find(scheduleDeadline, facts), [
     {
       subject: 'schedule:nightly',
       message:
-        'Schedule "nightly" has not succeeded for its slot of 2027-01-15T08:00:00.000Z by 2027-01-15T09:00:00.000Z: no run was made.',
+        'Schedule "nightly" has not succeeded for its slot of 2027-01-15T08:00:00.000Z by 2027-01-15T09:00:00.000Z: no run was created.',
     },
   ]);
   assert.deepEqual(find(scheduleDeadline, facts, { isEnabled: false }), []);

@@ -143,7 +143,7 @@ const missingNext = existsSync(new URL('./next/node_modules/next', import.meta.u
   : 'Next.js is 340 MB: have it tested by "npm install" in packages/server/test/mounts/next';
 
 for (const [name, mount] of Object.entries(mounts)) {
-  test(`mounted in ${name}: jobs are made, shown and followed, and guards hold`, {
+  test(`mounted in ${name}: jobs are created, shown and followed, and guards hold`, {
     skip: (name === 'Next.js' ? missingNext : missing) ?? false,
   }, async (t) => {
     const { url, key } = await mount(t);

@@ -74,7 +74,7 @@ test('a claim gives jobs with all that is needed, to one worker only, and says n
   assert.match(shown.node, /^remote:hand@key:\w+$/);
 });
 
-test('a claim that waits is answered when a job is made, when one falls due, and after its time', async (t) => {
+test('a claim that waits is answered when a job is created, when one falls due, and after its time', async (t) => {
   const { create, claim } = await setup(t);
   assert.deepEqual((await claim({ wait: 0.05 })).jobs, []);
   const waiting = claim({ wait: 30 });

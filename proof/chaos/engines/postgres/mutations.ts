@@ -70,7 +70,7 @@ export const mutations: readonly Mutation[] = [
     caughtBy: ['nothing-is-a-defect'],
   },
   {
-    name: 'the cursor moves and the jobs are not made',
+    name: 'the cursor moves and the jobs are not created',
     changes: [
       ['LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
       // Sends the decisions one by one.

@@ -19,7 +19,7 @@ export function createSqliteGround({ folder }: GroundOptions): Ground {
     // One writer at a time.
     unorderedMs: 0,
     faults: fileFaults(file, place),
-    notes: [['disk made full by', place.how]],
+    notes: [['disk created full by', place.how]],
     seat: async () => seat,
     store: () => store,
     freeze: (one) => freeze(one, file),

@@ -219,7 +219,7 @@ function commitFindings(facts: Facts): SettingCheck[] {
       found(
         'note',
         'replication',
-        'The standbys are asynchronous: a failover loses the last commits. Jobs made then are gone, jobs finished then run again, and fences given then may be given again.',
+        'The standbys are asynchronous: a failover loses the last commits. Jobs created then are gone, jobs finished then run again, and fences given then may be given again.',
         'For no loss: set synchronous_standby_names.',
       ),
     );
@@ -361,7 +361,7 @@ function schemaFindings(version: number, lowestCode: number, schema: string): Se
   }
   const steps = missingSteps(version);
   if (steps.length === 0) return [ok('schema', `The schema is at ${version}.`)];
-  const message = `The schema is at ${version}, this version makes ${schemaVersion}: ${steps.join(', ')} is missing.`;
+  const message = `The schema is at ${version}, this version creates ${schemaVersion}: ${steps.join(', ')} is missing.`;
   return [found('warning', 'schema', message, 'duly migrate')];
 }
 
@@ -410,7 +410,7 @@ async function tableFindings(
   }
   if (!table.isOwner || !table.mayCreate) {
     const lack = table.isOwner
-      ? `may not make tables in the schema "${schema}"`
+      ? `may not create tables in the schema "${schema}"`
       : `does not own the tables of "${schema}"`;
     findings.push(
       found(
@@ -425,11 +425,11 @@ async function tableFindings(
   }
   findings.push(
     table.tomorrow
-      ? ok('history', 'The coming days of history are made.')
+      ? ok('history', 'The coming days of history are created.')
       : found(
           'note',
           'history',
-          'The coming days of history are not made yet: no node with the role maintenance has run here lately. Finished jobs are kept, but not dropped by the day.',
+          'The coming days of history are not created yet: no node with the role maintenance has run here lately. Finished jobs are kept, but not dropped by the day.',
           table.isOwner
             ? 'Start a node with the role maintenance.'
             : `Start a node with the role maintenance, as the owner of the tables of "${schema}": this role is not.`,
@@ -450,8 +450,9 @@ async function listenFinding(options: ExamineOptions): Promise<SettingCheck> {
     });
   });
   await opened.close();
-  if (isReceived) return ok('listen', 'Notifications arrive: what another process makes is started at once.');
-  const late = 'what another process makes starts up to 1 s late.';
+  if (isReceived)
+    return ok('listen', 'Notifications arrive: what another process creates is started at once.');
+  const late = 'what another process creates starts up to 1 s late.';
   const refusal = await listenRefusal(options);
   if (refusal !== null) {
     const hint =
@@ -461,7 +462,7 @@ async function listenFinding(options: ExamineOptions): Promise<SettingCheck> {
     return found(
       'warning',
       'listen',
-      `The connection for notifications cannot be made (${refusal}): ${late}`,
+      `The connection for notifications cannot be created (${refusal}): ${late}`,
       hint,
     );
   }

@@ -13,7 +13,7 @@ export function unknownTx(place: string, hint: string): DulyError {
 export function otherStore(place: string, cause?: unknown): DulyError {
   return dulyError('tx_other_store', {
     message: `The transaction is not one of the database that holds the store at ${place}; nothing was done.`,
-    hint: 'A job can only be made in a transaction of the very database that keeps it.',
+    hint: 'A job can only be created in a transaction of the very database that keeps it.',
     details: { place },
     ...(cause === undefined ? {} : { cause }),
   });

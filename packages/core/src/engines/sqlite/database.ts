@@ -210,7 +210,7 @@ export function storeError(error: unknown, path: string): DulyError {
     case result.notadb:
       return dulyError('store_not_a_database', {
         message: `The file "${path}" is not an SQLite database.`,
-        hint: 'Name another file; Duly makes it when it is missing.',
+        hint: 'Name another file; Duly creates it when it is missing.',
         details,
         cause: error,
       });

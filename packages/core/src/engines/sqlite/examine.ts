@@ -31,7 +31,7 @@ export async function examineSqlite(path: string): Promise<StoreExamination> {
       const message = `The store is at schema ${schema} and serves only code of schema ${lowestCode} or newer; this version has ${known}.`;
       checks.push(found('failing', 'schema', message, 'Update Duly here.'));
     } else if (steps.length > 0) {
-      const message = `The schema is at ${schema}, this version makes ${known}: ${steps.join(', ')} is missing.`;
+      const message = `The schema is at ${schema}, this version creates ${known}: ${steps.join(', ')} is missing.`;
       checks.push(found('warning', 'schema', message, 'duly migrate'));
     } else checks.push(ok('schema', `The schema is at ${schema}.`));
     if (schema > 0 && path !== ':memory:') checks.push(permissionFinding(path));

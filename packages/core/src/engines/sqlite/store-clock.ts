@@ -90,7 +90,7 @@ export function openStoreClock(db: SqliteDatabase, clock: Clock, boot: string): 
     if (row !== undefined) return row;
     throw dulyError('store_corrupt', {
       message: `The store has no clock for the current boot ("${key}") of this machine.`,
-      hint: 'Something removed a row of the table "clocks". Restart the process to make it again.',
+      hint: 'Something removed a row of the table "clocks". Restart the process to create it again.',
     });
   };
 

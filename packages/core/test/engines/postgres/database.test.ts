@@ -215,7 +215,7 @@ it('a connection that was cut without a word is given up, with an unknown outcom
   await proxy.stop();
 });
 
-it('a connection that is ended in the breath in which it is made ends nothing: its call takes another', async () => {
+it('a connection that is ended in the breath in which it is created ends nothing: its call takes another', async () => {
   const ended = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
   const head = Buffer.alloc(5);
   head.write('E');
@@ -243,7 +243,7 @@ it('a connection that is ended in the breath in which it is made ends nothing: i
   proxy.close();
 });
 
-it('a new connection is made also over a way that is almost two seconds long', async () => {
+it('a new connection is created also over a way that is almost two seconds long', async () => {
   const proxy = await startTcpProxy(Number(new URL(url).port));
   proxy.slow({ delayMs: 1_800, lossPercent: 0, random: () => 0.5 });
   const { pool, end } = await createConnector({

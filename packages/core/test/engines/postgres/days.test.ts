@@ -42,7 +42,7 @@ describe('PostgreSQL, days of history', () => {
     }
   }
 
-  it('a day is made ahead, takes what waited for it, and is dropped when it is over', async () => {
+  it('a day is created ahead, takes what waited for it, and is dropped when it is over', async () => {
     const opened = await open({ schema });
     const engine = createPostgresEngine(opened);
     const work = new Work(opened.database, schema, () => {});
@@ -50,11 +50,11 @@ describe('PostgreSQL, days of history', () => {
       const early = await finishOne(engine, 2 * dayMs);
       assert.equal(await placeOf(early), `${schema}.finished_other`);
       await keepAll(work, noonAt);
-      assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'it moved when its day was made');
+      assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'it moved when its day was created');
       const late = await finishOne(engine, 3 * dayMs);
       assert.equal(await placeOf(late), `${schema}.finished_20270118`);
       const far = await finishOne(engine, 300 * dayMs);
-      assert.equal(await placeOf(far), `${schema}.finished_other`, 'no day so far ahead is made');
+      assert.equal(await placeOf(far), `${schema}.finished_other`, 'no day so far ahead is created');
 
       await keepAll(work, noonAt + 2 * dayMs);
       assert.equal(await placeOf(early), `${schema}.finished_20270117`, 'its day is not over');

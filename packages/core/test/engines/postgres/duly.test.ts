@@ -25,7 +25,7 @@ it('jobs and schedules run on an address', async () => {
   await duly.stop();
 });
 
-it('a job made by another Duly starts at once, by its notification', async () => {
+it('a job created by another Duly starts at once, by its notification', async () => {
   const store = inSchema(url, freshSchema());
   const node = createDuly({ store });
   const started = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ it('a handler that blocks the main loop for longer than its lease keeps its job'
   await duly.stop();
 });
 
-it('what a call knows of the job it made is what the store keeps', async () => {
+it('what a call knows of the job it created is what the store keeps', async () => {
   const duly = createDuly({ store: inSchema(url, freshSchema()) });
   const task = duly.task({ name: 'a', run: async () => {} });
   const options = { tenant: 'acme', priority: 7, metadata: { a: 1 }, startDeadline: '1h' } as const;
@@ -116,7 +116,7 @@ it('what a call knows of the job it made is what the store keeps', async () => {
   await duly.stop();
 });
 
-it('a process that only makes jobs has no connection that listens', async () => {
+it('a process that only creates jobs has no connection that listens', async () => {
   const schema = freshSchema();
   const creator = createDuly({ store: inSchema(url, schema) });
   await creator.task({ name: 'a', run: async () => {} }).now(null);

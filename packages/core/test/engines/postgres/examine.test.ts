@@ -104,7 +104,10 @@ it('behind a pooler in transaction mode notifications do not arrive, and it is s
     const through = await examineStore(beside(new URL(bouncer.url)));
     assert.match(find(through, 'listen')[0]?.message ?? '', /over "listenUrl", which leads to/);
     const denied = await examineStore(beside(Object.assign(new URL(url), { password: 'wrong' })));
-    assert.match(find(denied, 'listen')[0]?.message ?? '', /cannot be made \(password authentication failed/);
+    assert.match(
+      find(denied, 'listen')[0]?.message ?? '',
+      /cannot be created \(password authentication failed/,
+    );
     assert.match(find(denied, 'listen')[0]?.hint ?? '', /Check "listenUrl"/);
     assert.equal(stateOf(await examineStore(beside(new URL(url))), 'listen'), 'ok');
   } finally {

@@ -137,7 +137,7 @@ it('a beginning that cannot be written now is waited for, and never only said to
   await engine.close();
 });
 
-it('a job is never said to have started before it was made, whenever the claim that took it began', async () => {
+it('a job is never said to have started before it was created, whenever the claim that took it began', async () => {
   const schema = freshSchema();
   const engine = await openEngine(inSchema(url, schema));
   await waitForLocks(schema);

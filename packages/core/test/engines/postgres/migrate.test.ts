@@ -166,7 +166,7 @@ it('a schema with somebody else’s tables is refused and not touched', async ()
   assert.equal(await tablesOf(schema), 2);
 });
 
-it('a role that may not make tables uses a store that is made, and is told what to do about one that is not', async () => {
+it('a role that may not make tables uses a store that is created, and is told what to do about one that is not', async () => {
   const [created, missing] = [freshSchema(), freshSchema()];
   await (await open({ schema: created })).close();
   const role = `user_${created}`;

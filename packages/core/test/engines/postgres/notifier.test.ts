@@ -111,7 +111,7 @@ it('notifications of a burst travel together', async () => {
   await store.close();
 });
 
-it('a connection that ends is told at once and made again; what may have been missed is looked for', async () => {
+it('a connection that ends is told at once and created again; what may have been missed is looked for', async () => {
   const schema = freshSchema();
   const store = await open({ schema });
   const listener = listenTo(store);

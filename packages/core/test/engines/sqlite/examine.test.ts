@@ -41,7 +41,7 @@ test('a journal that somebody changed, and a damaged file, are found', async (t)
   assert.ok(found.integrity === 'failing' || found.store_corrupt === 'failing', JSON.stringify(found));
 });
 
-test('no file, and one of somebody else, are findings, and nothing is made', async (t) => {
+test('no file, and one of somebody else, are findings, and nothing is created', async (t) => {
   const path = join(testFolder(t), 'none.db');
   const none = await examineStore(`sqlite:${path}`);
   assert.deepEqual([none.state, existsSync(path)], ['failing', false]);

@@ -36,7 +36,7 @@ test('a store receives its own probe, which proves that notifications arrive', a
   assert.equal(await probed, 'probe');
 });
 
-test('a job made through one connection wakes another one', async (t) => {
+test('a job created through one connection wakes another one', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const one = await openStore(url);
   const other = await openStore(url);

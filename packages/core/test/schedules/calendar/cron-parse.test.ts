@@ -286,7 +286,7 @@ test('a cron whose date never comes is refused', () => {
   }
 });
 
-test('a cron of past years is refused when a rule is made, and read when it was stored', () => {
+test('a cron of past years is refused when a rule is created, and read when it was stored', () => {
   for (const cron of [
     '0 0 1 1 * 2020',
     '0 0 1 1 * 2000-2025',

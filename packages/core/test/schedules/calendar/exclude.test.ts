@@ -181,7 +181,7 @@ test('what is left are the slots whose clock shows nothing excluded, forwards, b
   );
 });
 
-test('an exclude that leaves nothing is refused when the rule is made', () => {
+test('an exclude that leaves nothing is refused when the rule is created', () => {
   const rules: RuleInput[] = [
     { cron: '0 9 * * *', exclude: '* * * * *' },
     { cron: '0 9 * * *', exclude: '0 9 * * *' },

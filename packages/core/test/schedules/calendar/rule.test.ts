@@ -38,7 +38,7 @@ test('a rate counts from its start and never drifts', () => {
   assert.equal(rule.previous(at('2027-01-01T00:03:00.001Z')), at('2027-01-01T00:03:00Z'));
 });
 
-test('a rate without a start counts from when its schedule was made, or from the epoch', () => {
+test('a rate without a start counts from when its schedule was created, or from the epoch', () => {
   const created = resolveRule({ rate: '10m' }, { anchorAt: at('2027-01-01T00:07:00Z') });
   assert.deepEqual(slots(created, '2027-01-01T00:07:00Z', 1), ['2027-01-01T00:17:00Z']);
   const epoch = resolveRule({ rate: '7h', anchor: 'epoch', startAt: '2027-01-01T00:03:00Z' });

@@ -43,7 +43,7 @@ test('fewer than asked for means that there are no more', () => {
   assert.deepEqual(previous(rule, { before: '2027-01-01T00:00:00Z' }), []);
 });
 
-test('a rate without a start is shown as if it were made then, and a delay as if runs took no time', () => {
+test('a rate without a start is shown as if it were created then, and a delay as if runs took no time', () => {
   const after = '2027-01-01T00:00:30Z';
   assert.deepEqual(iso(preview({ rate: '1m' }, { after, count: 2 })), [
     '2027-01-01T00:01:30.000Z',

@@ -4,7 +4,7 @@ import { fireGroup, scheduleClaim, schedulePut, slotJob } from '@duly/conformanc
 import { activeRuns } from '../../../src/schedules/planner/active-runs.ts';
 import { openTestStore } from '../../worker/setup.ts';
 
-test('the order of unfinished runs is that of the store, whatever the clocks of the nodes that made them', async (t) => {
+test('the order of unfinished runs is that of the store, whatever the clocks of the nodes that created them', async (t) => {
   const { engine, clock, close } = await openTestStore();
   t.after(close);
   const schedule = schedulePut({ dueAt: clock.now() });

@@ -143,7 +143,7 @@ class World {
 
   play(): number {
     const { rule, written } = this.#spec;
-    this.#mergedInto(`made ${JSON.stringify({ ...rule, ...written })}`);
+    this.#mergedInto(`created ${JSON.stringify({ ...rule, ...written })}`);
     const { now, newJobId, limits } = this.#input();
     const created = planCreate({
       id: this.#id,
@@ -541,7 +541,7 @@ function checkRun(
   undue: ScheduleState['undue'],
 ): void {
   const pendingMs = undue?.slotAt === run.slotAt ? undue.dueAt - undue.slotAt : 0;
-  assert.ok(run.dueAt <= now, 'no run is made before it is due');
+  assert.ok(run.dueAt <= now, 'no run is created before it is due');
   assert.ok(run.slotAt === null || run.origin === 'backfill' || run.slotAt <= run.dueAt);
   assert.equal(run.rankDelayMs > 0, run.isCatchUp);
   if (run.origin === 'schedule')

@@ -351,7 +351,7 @@ test('once a worker has closed its place nothing is claimed for it', async (t) =
   assert.equal((await store.engine.get({ ids: [spec.id] })).jobs[0]?.status, 'PENDING');
 });
 
-test('no job is left running by a node that stops while it is made', async (t) => {
+test('no job is left running by a node that stops while it is created', async (t) => {
   const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
   const creator = new Duly({ store: url, logger: false });
   t.after(() => creator.stop());

@@ -39,7 +39,7 @@ test('an attempt beyond its timeout is told so, and beyond its grace it is settl
   ]);
 });
 
-test('a claim waits by the clock, for a job that falls due and for one that is made', async (t) => {
+test('a claim waits by the clock, for a job that falls due and for one that is created', async (t) => {
   const { clock, duly, task, worker } = setup(t);
   const handle = await task.in('20s', null);
   const waiting = duly.remote.claim({ worker, wait: '1m' });

@@ -68,7 +68,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
                 ))}
               </Select>
             </Field>
-            <Field name="Name" hint="Left empty: one is made.">
+            <Field name="Name" hint="Left empty: one is created.">
               <TextInput value={name} onChange={(event) => setName(event.target.value)} maxLength={200} />
             </Field>
           </>

@@ -37,7 +37,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
       {
         onSuccess: (result) => {
           if (isDry) return setPlan(result);
-          toasts.say(`${counted(result.jobs.length, 'run was', 'runs were')} made.`);
+          toasts.say(`${counted(result.jobs.length, 'run was', 'runs were')} created.`);
           onClose();
         },
         onError: toasts.complain,

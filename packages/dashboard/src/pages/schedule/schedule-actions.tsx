@@ -32,7 +32,8 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
       {},
       {
         onSuccess: ({ job, reason }) => {
-          if (job === null) toasts.say(`No job was made: ${reason ?? 'it was merged into one that waits'}.`);
+          if (job === null)
+            toasts.say(`No job was created: ${reason ?? 'it was merged into one that waits'}.`);
           else void navigate({ to: '/jobs/$id', params: { id: job.id } });
         },
         onError: toasts.complain,
@@ -90,7 +91,7 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
             <p>
               Its jobs that have not started are cancelled; what runs goes on, and its ledger is kept.
               {schedule.app !== null &&
-                ` The code of ${schedule.app} declares it, and makes it again at its next start.`}
+                ` The code of ${schedule.app} declares it, and creates it again at its next start.`}
             </p>
           </DeleteButton>
         </>
@@ -108,7 +109,7 @@ function PauseSchedule({ schedule, onClose }: { schedule: Schedule; onClose: () 
   return (
     <PauseDialog
       title={`Pause ${schedule.name}`}
-      about="Nothing is decided until it goes on. Jobs already made run."
+      about="Nothing is decided until it goes on. Jobs already created run."
       isPending={pause.isPending}
       onPause={(words) => pause.mutate(words, { onSuccess: onClose, onError: toasts.complain })}
       onClose={onClose}

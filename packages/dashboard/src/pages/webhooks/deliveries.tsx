@@ -20,7 +20,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
           A delivery is created when a job ends that it hears of.
         </NothingYet>
       ) : (
-        <Table label="Last deliveries" head={['Delivery', 'Of', 'Answer', 'Tries', 'Made']}>
+        <Table label="Last deliveries" head={['Delivery', 'Of', 'Answer', 'Tries', 'Created']}>
           {rows.map((job) => (
             <DeliveryRow key={job.id} job={job} />
           ))}

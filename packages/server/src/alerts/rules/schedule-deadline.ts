@@ -12,7 +12,7 @@ export const scheduleDeadline = defineAlertKind({
   evaluate(schedules, _condition, isIncluded) {
     return schedules.flatMap(({ label, type, overdue }) => {
       if (overdue === null || !isIncluded(type)) return [];
-      const run = overdue.runStatus === null ? 'no run was made' : `its run is ${overdue.runStatus}`;
+      const run = overdue.runStatus === null ? 'no run was created' : `its run is ${overdue.runStatus}`;
       const message = `Schedule "${label}" has not succeeded for its slot of ${instant(overdue.slotAt)} by ${instant(overdue.deadlineAt)}: ${run}.`;
       return [{ subject: `schedule:${label}`, message }];
     });
