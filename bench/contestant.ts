@@ -59,7 +59,7 @@ export interface Contestant {
   /** Makes each job in a transaction of its own; answers when each COMMIT was called. */
   sendInTransaction?(count: number, gapMs: number): Promise<number[]>;
   /** When each job of `send` was started here, in the order of their numbers. */
-  heard?(count: number): Promise<number[]>;
+  received?(count: number): Promise<number[]>;
   /** Makes jobs that fall due one by one over this span, runs them, and answers how late each one started; below zero is early. */
   precision?(count: number, overMs: number): Promise<number[]>;
   /** Makes jobs that are due in a year. */

@@ -8,7 +8,7 @@ import {
   leadMs,
   pause,
 } from './contestant.ts';
-import { insideOf } from './inside.ts';
+import { storeInternalsOf } from './store-internals.ts';
 import { sustain } from './sustain.ts';
 
 interface Numbered {
@@ -48,8 +48,8 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     await Promise.all(Array.from({ length: bulkInFlight }, one));
   }
 
-  const inside = await insideOf(url);
-  const heardElapsed: number[] = [];
+  const inside = await storeInternalsOf(url);
+  const receivedElapsed: number[] = [];
   const noBurst: BurstNews = {
     firedCount: 0,
     startedCount: 0,
@@ -128,7 +128,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
 
     async listen() {
       onRun = (n) => {
-        heardElapsed[n] = elapsed();
+        receivedElapsed[n] = elapsed();
       };
       await start();
     },
@@ -161,9 +161,9 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
           },
         }),
 
-    async heard(count) {
-      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
-      return heardElapsed.splice(0);
+    async received(count) {
+      while (receivedElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return receivedElapsed.splice(0);
     },
 
     async precision(count, overMs) {
@@ -181,7 +181,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
       const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
       await Promise.all(Array.from({ length: count }, (_, n) => task.at(dueAt(n), { n })));
       await done;
-      const offset = await (await insideOf(url)).readStoreOffset(url);
+      const offset = await (await storeInternalsOf(url)).readStoreOffset(url);
       return startedElapsed.map((at, n) => offset + at - dueAt(n));
     },
 
@@ -228,7 +228,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
     },
 
     async storeTime(at) {
-      return (await (await insideOf(url)).readStoreOffset(url)) + at;
+      return (await (await storeInternalsOf(url)).readStoreOffset(url)) + at;
     },
 
     sustain: (options) => sustain(url, options),
@@ -273,7 +273,7 @@ export async function createContestant({ url }: ContestantPlace): Promise<Contes
 
 /** Statements in a second of a second node that counts them. */
 async function idleStatements(url: string, forMs: number): Promise<number> {
-  const counted = (await insideOf(url)).countStatements(url);
+  const counted = (await storeInternalsOf(url)).countStatements(url);
   const duly = new Duly({ store: counted.url, logger: false });
   duly.task({ name: 'bench', run: () => {} });
   await duly.start();

@@ -50,10 +50,10 @@ export async function latencyThere(
     await node.ask('listen');
     const warmUp = Math.ceil(count / 5);
     await session.ask(by, warmUp, gapMs);
-    await node.ask('heard', warmUp);
+    await node.ask('received', warmUp);
     const sent = await session.ask(by, count, gapMs);
-    const heard = await node.ask('heard', count);
-    const took = sent.map((at, n) => (heard[n] as number) - at);
+    const received = await node.ask('received', count);
+    const took = sent.map((at, n) => (received[n] as number) - at);
     return { p10: percentile(took, 0.1), p50: percentile(took, 0.5), p99: percentile(took, 0.99) };
   } finally {
     await node.close();

@@ -1,10 +1,10 @@
 import type { BurstNews, ContestantPlace } from '../contestant.ts';
 import { elapsed, pause } from '../contestant.ts';
-import { insideOf } from '../inside.ts';
 import type { Result } from '../result.ts';
 import type { Measure, Setup } from '../rounds.ts';
 import { openSession, type Session } from '../session.ts';
 import { median } from '../statistics.ts';
+import { storeInternalsOf } from '../store-internals.ts';
 
 /** What a burst came to, in milliseconds from the due instant. */
 export interface Burst {
@@ -126,7 +126,7 @@ function playDeath(setup: Setup, count: number): Promise<number> {
     await victim.ended;
     clearTimeout(limit);
     const diedAt = dueAt + (elapsed() - dueElapsed);
-    const { readLedger } = await insideOf(url);
+    const { readLedger } = await storeInternalsOf(url);
     for (;;) {
       const { count: decided, lastDecidedAt } = await readLedger(url);
       if (decided >= count) return (lastDecidedAt as number) - diedAt;

@@ -5,9 +5,9 @@ import { type Calls, serveCalls } from './parts.ts';
 
 const duly = new Duly({ store: process.argv[2] as string, logger: false });
 const running: TaskContext<unknown>[] = [];
-let letGo: () => void = () => {};
+let finish: () => void = () => {};
 const over = new Promise<void>((resolve) => {
-  letGo = resolve;
+  finish = resolve;
 });
 let onAll: () => void = () => {};
 let wanted = Number.POSITIVE_INFINITY;
@@ -56,7 +56,7 @@ const calls: ReportingCalls = {
     return count;
   },
   async close() {
-    letGo();
+    finish();
     await duly.stop({ drain: 0 });
   },
 };

@@ -41,7 +41,7 @@ function pass(point: NonNullable<typeof diesAt>): void {
 watchStoreSeam({
   asked() {},
   answered(verb, input, reply: { now: number }) {
-    time.heard(reply.now);
+    time.received(reply.now);
     for (const event of eventsOfCall(node, verb, input, reply as never)) history.write(event);
     if (verb === 'enqueue') pass('after enqueue');
   },

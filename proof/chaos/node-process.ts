@@ -52,9 +52,9 @@ watchStoreSeam({
     input,
     reply: { now: number; claimed?: { claimedAt: number }[]; settled?: unknown[]; jobs?: unknown[] },
   ) {
-    time.heard(reply.now);
+    time.received(reply.now);
     // A call goes by the instant at which it began; what it took it may have taken later.
-    for (const { claimedAt } of reply.claimed ?? []) time.heard(claimedAt);
+    for (const { claimedAt } of reply.claimed ?? []) time.received(claimedAt);
     for (const event of eventsOfCall(node, verb, input, reply as never)) history.write(event);
     pass('after claim', (reply.claimed?.length ?? 0) > 0);
     if (verb === 'exchange') pass('after settle', (reply.settled?.length ?? 0) > 0);

@@ -4,7 +4,7 @@ import { systemClock } from '../../packages/core/src/base/clock.ts';
 export interface StoreTime {
   now(): number;
   /** The store answered with this instant. */
-  heard(now: number): void;
+  received(now: number): void;
 }
 
 /**
@@ -15,7 +15,7 @@ export function createStoreTime(): StoreTime {
   let offsetMs: number | null = null;
   return {
     now: () => Math.round((offsetMs ?? systemClock.now() - systemClock.elapsed()) + systemClock.elapsed()),
-    heard(now) {
+    received(now) {
       const seenMs = now - systemClock.elapsed();
       offsetMs = offsetMs === null ? seenMs : Math.max(offsetMs, seenMs);
     },

@@ -73,14 +73,14 @@ export const jobsAsAsked: Invariant = {
         const { input, replaces, maxWaitMs = Number.POSITIVE_INFINITY, dueAt } = event.folded;
         const createdAt = facts.created.get(event.id)?.createdAt ?? Number.POSITIVE_INFINITY;
         const wantedAt = Math.min(event.folded.wantedAt, createdAt + maxWaitMs);
-        const isEcho = facts.echoes.has(event);
+        const isRepeat = facts.echoes.has(event);
         const { call } = event.folded;
         // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
         if (event.at >= (facts.firstFolds.get(call) ?? event.at) + foldKeptMs) unsure.add(event.id);
-        if (replaces && !isEcho) inputs.set(event.id, input);
+        if (replaces && !isRepeat) inputs.set(event.id, input);
         give(event.id, input);
-        if (replaces && !isEcho) exercise('fold');
-        if (replaces && !isEcho && wantedAt !== dueAt) {
+        if (replaces && !isRepeat) exercise('fold');
+        if (replaces && !isRepeat && wantedAt !== dueAt) {
           problems.push({
             subjects: [event.id],
             message: `A call of ${event.node} at ${show(event.at)} wanted job ${event.id} at ${show(wantedAt)}, and it is due at ${show(dueAt)}.`,

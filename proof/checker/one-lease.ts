@@ -140,8 +140,8 @@ function withoutBriefLosses(facts: Facts, lease: Lease, takenAt: number): Facts 
   const losses = facts.faults.filter(isLoss);
   const isBrief = losses.every((fault) => (fault.untilAt ?? fault.at) + againMs <= untilAt);
   const leaseMs = untilAt - renewedAt;
-  const isHeardOf = silenceMs(losses) + leaseMs / renewalsPerLease < leaseMs;
-  if (losses.length > lossesMax || !isBrief || !isHeardOf) return facts;
+  const isReported = silenceMs(losses) + leaseMs / renewalsPerLease < leaseMs;
+  if (losses.length > lossesMax || !isBrief || !isReported) return facts;
   return { ...facts, faults: facts.faults.filter((fault) => !isLoss(fault)) };
 }
 

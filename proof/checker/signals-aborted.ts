@@ -86,30 +86,33 @@ function endedUnheard(
   const problems: ReturnType<Invariant['check']> = [];
   const boundMs = boundMsOf.simulated;
   const leaseMsOf = new Map<string, number>();
-  const running = new Map<string, { began: Began; heardAt: number }>();
+  const running = new Map<string, { began: Began; reportedAt: number }>();
   const judge = (key: string, untilAt: number): void => {
-    const { began, heardAt } = running.get(key) as { began: Began; heardAt: number };
-    const endAt = heardAt + (leaseMsOf.get(key) ?? Number.POSITIVE_INFINITY);
+    const { began, reportedAt } = running.get(key) as { began: Began; reportedAt: number };
+    const endAt = reportedAt + (leaseMsOf.get(key) ?? Number.POSITIVE_INFINITY);
     if (untilAt > endAt) exercise('not renewed');
     if (untilAt <= endAt + boundMs) return;
     const { id, fence, node } = began;
-    if (!isAwake(facts, node, heardAt, endAt + boundMs) || isHeldUp(facts, node, heardAt, endAt + boundMs))
+    if (
+      !isAwake(facts, node, reportedAt, endAt + boundMs) ||
+      isHeldUp(facts, node, reportedAt, endAt + boundMs)
+    )
       return;
     problems.push({
       subjects: [id],
-      message: `The handler of job ${id} on ${node} (fence ${fence}) was not told to stop within ${boundMs} ms, though its worker heard of its lease at ${show(heardAt)} for the last time, and it ended at ${show(endAt)}.`,
+      message: `The handler of job ${id} on ${node} (fence ${fence}) was not told to stop within ${boundMs} ms, though its worker heard of its lease at ${show(reportedAt)} for the last time, and it ended at ${show(endAt)}.`,
     });
   };
   for (const event of events) {
     if (event.kind === 'claimed') leaseMsOf.set(`${event.id}/${event.fence}`, event.untilAt - event.at);
     else if (event.kind === 'began')
-      running.set(`${event.id}/${event.fence}`, { began: event, heardAt: event.at });
+      running.set(`${event.id}/${event.fence}`, { began: event, reportedAt: event.at });
     else if (event.kind === 'renewed' || event.kind === 'aborted' || event.kind === 'ended') {
       const key = `${event.id}/${event.fence}`;
       const one = running.get(key);
       if (one === undefined) continue;
       judge(key, event.at);
-      if (event.kind === 'renewed' && event.state !== 'lost') one.heardAt = event.at;
+      if (event.kind === 'renewed' && event.state !== 'lost') one.reportedAt = event.at;
       else running.delete(key);
     } else if (event.kind === 'node' && (event.state === 'crashed' || event.state === 'stopped')) {
       for (const [key, { began }] of [...running]) {

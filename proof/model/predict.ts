@@ -549,7 +549,7 @@ function sorted(value: object): [string, unknown][] {
 /** A backfill decides nothing; its runs count for overlap from now on. */
 function backfill(model: PlanModel, event: Applied, reported: Parameters<PlanModel['pass']>[0]): ModelStep {
   model.begin(reported);
-  model.hearOutcome();
+  model.receiveOutcome();
   for (const job of event.jobs) {
     model.createRun({
       slotAt: job.slot?.slotAt ?? null,

@@ -201,15 +201,15 @@ class Play {
     if (!isThere) this.#startNode(place, release);
   }
 
-  #living(by: number): SimNode | null {
-    const living = this.nodes.filter((node) => !node.isDead && !node.isPaused && !node.isStopping);
-    return living[by % Math.max(1, living.length)] ?? null;
+  #alive(by: number): SimNode | null {
+    const alive = this.nodes.filter((node) => !node.isDead && !node.isPaused && !node.isStopping);
+    return alive[by % Math.max(1, alive.length)] ?? null;
   }
 
   // ------------------------------------------------------------------------------------------------- acts
 
   #act(step: Step): void {
-    const node = this.#living(step.by);
+    const node = this.#alive(step.by);
     const { world } = this;
     switch (step.do) {
       case 'crash':
@@ -421,7 +421,7 @@ class Play {
         createOn(node, id);
         // As a client does that repeats a call without knowing what became of the first.
         this.world.after(null, step.twinMs, () => {
-          const other = this.#living(step.by + 1);
+          const other = this.#alive(step.by + 1);
           if (other !== null) createOn(other, id);
         });
       }
@@ -503,7 +503,7 @@ class Play {
       const isWaiting = world.elapsed < schedulesUntilElapsed && isOverdue;
       if (!isWaiting && jobs.every(({ status, dueAt }) => dueAt > now && status !== 'BLOCKED')) return;
       // A job that ends its process may just have ended the last of them.
-      const node = this.#living(0);
+      const node = this.#alive(0);
       const drainedMs = world.elapsed - this.script.lastsMs;
       if (node !== null && drainedMs >= pauseAfterMs) {
         for (const { id, dueAt } of schedules) {

@@ -117,11 +117,11 @@ it('a wire loses packets without a word, and is mended', async (t) => {
     const said = next();
     child.stdin?.write('one');
     assert.equal(await said, 'said');
-    const heard = next();
-    assert.equal(await Promise.race([heard, wait(500, 'nothing')]), 'nothing');
+    const received = next();
+    assert.equal(await Promise.race([received, wait(500, 'nothing')]), 'nothing');
     wire.mend();
     // The connection is the same: TCP has sent it again.
-    assert.equal(await heard, 'heard one');
+    assert.equal(await received, 'heard one');
   } finally {
     child?.kill('SIGKILL');
     server.close();

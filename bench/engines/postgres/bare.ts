@@ -43,7 +43,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
   const pool = new pg.Pool({ ...config, max: poolSize });
   const ear = new pg.Client(config);
   await ear.connect();
-  const lone = await pool.connect();
+  const single = await pool.connect();
 
   const texts = {
     create: createStatement(samples),
@@ -96,14 +96,14 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
         const first = created;
         created = Math.min(count, created + size);
         const values = [Date.now(), ...inputsOf(first, created)];
-        const client = callers === 1 ? lone : await pool.connect();
+        const client = callers === 1 ? single : await pool.connect();
         if (notifies) await client.query('BEGIN');
         await run(client, 'create', values);
         if (notifies) {
           await run(client, 'notify');
           await client.query('COMMIT');
         }
-        if (client !== lone) client.release();
+        if (client !== single) client.release();
       }
     };
     await Promise.all(Array.from({ length: callers }, caller));
@@ -128,7 +128,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
     client.release();
   }
 
-  const heardElapsed: number[] = [];
+  const receivedElapsed: number[] = [];
 
   return {
     enqueueOneByOne: (count) => create(count, { size: 1, callers: 1 }),
@@ -161,9 +161,9 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       for (let n = 0; n < count; n++) {
         const id = newId();
         const from = elapsed();
-        await run(lone, 'createRunning', [Date.now(), id, `{"n":${n}}`, newToken()]);
+        await run(single, 'createRunning', [Date.now(), id, `{"n":${n}}`, newToken()]);
         took.push(elapsed() - from);
-        await move(lone, [{ id, input: '' }]);
+        await move(single, [{ id, input: '' }]);
         await pause(2);
       }
       return took;
@@ -178,11 +178,11 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
         isLooking = true;
         while (isAsked) {
           isAsked = false;
-          const claimed = await claim(lone, 20);
+          const claimed = await claim(single, 20);
           const at = elapsed();
-          for (const job of claimed) heardElapsed[numberOf(job)] = at;
+          for (const job of claimed) receivedElapsed[numberOf(job)] = at;
           if (claimed.length === 0) continue;
-          await move(lone, claimed);
+          await move(single, claimed);
           isAsked = true;
         }
         isLooking = false;
@@ -197,9 +197,9 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const sent: number[] = [];
       for (let n = 0; n < count; n++) {
         sent.push(elapsed());
-        await run(lone, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
+        await run(single, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
         // After the commit, as whoever knows better does: inside, every commit would stand in line for one lock of the server.
-        await run(lone, 'notify');
+        await run(single, 'notify');
         await pause(gapMs);
       }
       return sent;
@@ -208,41 +208,41 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
     async sendInTransaction(count, gapMs) {
       const sent: number[] = [];
       for (let n = 0; n < count; n++) {
-        await lone.query('BEGIN');
-        await run(lone, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
-        await run(lone, 'notify');
+        await single.query('BEGIN');
+        await run(single, 'create', [Date.now(), [newId()], [`{"n":${n}}`]]);
+        await run(single, 'notify');
         sent.push(elapsed());
-        await lone.query('COMMIT');
+        await single.query('COMMIT');
         await pause(gapMs);
       }
       return sent;
     },
 
-    async heard(count) {
-      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
-      return heardElapsed.splice(0);
+    async received(count) {
+      while (receivedElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return receivedElapsed.splice(0);
     },
 
     async precision(count, overMs) {
       const late: number[] = [];
       const firstAt = Date.now() + leadMs(count);
       const dueAt = (n: number) => firstAt + Math.floor((n * overMs) / count);
-      await run(lone, 'createLater', [
+      await run(single, 'createLater', [
         Date.now(),
         ...inputsOf(0, count),
         Array.from({ length: count }, (_, n) => dueAt(n)),
       ]);
       let done: Claimed[] = [];
       while (late.length < count) {
-        await lone.query('BEGIN');
-        if (done.length > 0) await move(lone, done);
-        await run(lone, 'promote', [Date.now()]);
-        done = await claim(lone, 20);
-        await lone.query('COMMIT');
+        await single.query('BEGIN');
+        if (done.length > 0) await move(single, done);
+        await run(single, 'promote', [Date.now()]);
+        done = await claim(single, 20);
+        await single.query('COMMIT');
         const at = performance.timeOrigin + performance.now();
         for (const job of done) late.push(at - dueAt(numberOf(job)));
         if (done.length > 0) continue;
-        const [next] = await run<{ at: string }>(lone, 'nextDue');
+        const [next] = await run<{ at: string }>(single, 'nextDue');
         if (next !== undefined) await pause(Math.max(0, Number(next.at) - Date.now()));
       }
       return late;
@@ -252,7 +252,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
       const due = Date.now() + yearMs;
       for (let n = 0; n < count; n += batchSize) {
         const until = Math.min(count, n + batchSize);
-        await run(lone, 'createLater', [
+        await run(single, 'createLater', [
           Date.now(),
           ...inputsOf(n, until),
           Array.from({ length: until - n }, () => due),
@@ -263,7 +263,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
     writeBurst,
 
     async close() {
-      lone.release();
+      single.release();
       await Promise.all([pool.end(), ear.end()]);
     },
   };
@@ -273,7 +273,7 @@ export async function createContestant({ shared, url }: ContestantPlace): Promis
     const part = idCount++;
     const ids = Array.from({ length: count }, (_, n) => scheduleId(`bench-${part}-${n}`));
     for (let n = 0; n < count; n += batchSize)
-      await run(lone, 'createSchedules', [ids.slice(n, n + batchSize)]);
+      await run(single, 'createSchedules', [ids.slice(n, n + batchSize)]);
     let next = 0;
     const from = elapsed();
     const writer = async () => {

@@ -31,7 +31,7 @@ export async function createGraphileWorker(
     add: (n, dueAt) =>
       pool.query(add, [JSON.stringify({ n }), dueAt === undefined ? null : new Date(dueAt).toISOString()]),
     addMany: (numbers) => pool.query(many, [numbers]),
-    addWithin: (client, n) => client.query(add, [JSON.stringify({ n }), null]),
+    addInTransaction: (client, n) => client.query(add, [JSON.stringify({ n }), null]),
     async start(onRun) {
       runner = await run({
         pgPool: pool,

@@ -8,7 +8,7 @@ export interface Peer {
   add(n: number, dueAt?: number): Promise<unknown>;
   addMany(numbers: number[]): Promise<unknown>;
   /** Makes a job in a transaction of the program's own; left out: it cannot. */
-  addWithin?(client: pg.Client, n: number): Promise<unknown>;
+  addInTransaction?(client: pg.Client, n: number): Promise<unknown>;
   start(onRun: (n: number) => void): Promise<void>;
   stop(): Promise<void>;
   /** Jobs that are not recorded as over. */
@@ -23,7 +23,7 @@ const numbersFrom = (from: number, until: number) => Array.from({ length: until 
 export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Contestant {
   let onRun: (n: number) => void = () => {};
   let isStarted = false;
-  const heardElapsed: number[] = [];
+  const receivedElapsed: number[] = [];
   async function start(): Promise<void> {
     if (isStarted) return;
     isStarted = true;
@@ -49,7 +49,7 @@ export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Cont
     };
     await Promise.all(Array.from({ length: callers }, caller));
   }
-  const { addWithin } = peer;
+  const { addInTransaction } = peer;
 
   return {
     enqueueOneByOne: (count) => timed(() => inFlight(count, 1, (n) => peer.add(n))),
@@ -91,7 +91,7 @@ export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Cont
     },
     async listen() {
       onRun = (n) => {
-        heardElapsed[n] = elapsed();
+        receivedElapsed[n] = elapsed();
       };
       await start();
     },
@@ -104,7 +104,7 @@ export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Cont
       }
       return sent;
     },
-    ...(addWithin === undefined
+    ...(addInTransaction === undefined
       ? {}
       : {
           async sendInTransaction(count: number, gapMs: number) {
@@ -113,7 +113,7 @@ export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Cont
             const sent: number[] = [];
             for (let n = 0; n < count; n++) {
               await client.query('BEGIN');
-              await addWithin(client, n);
+              await addInTransaction(client, n);
               sent.push(elapsed());
               await client.query('COMMIT');
               await pause(gapMs);
@@ -122,9 +122,9 @@ export function createPeerContestant({ url }: ContestantPlace, peer: Peer): Cont
             return sent;
           },
         }),
-    async heard(count) {
-      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
-      return heardElapsed.splice(0);
+    async received(count) {
+      while (receivedElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return receivedElapsed.splice(0);
     },
     async precision(count, overMs) {
       await start();

@@ -42,7 +42,7 @@ export async function createContestant(place: ContestantPlace): Promise<Contesta
         'bench',
         numbers.map((n) => ({ data: { n } })),
       ),
-    addWithin: (client, n) =>
+    addInTransaction: (client, n) =>
       boss.send(
         'bench',
         { n },

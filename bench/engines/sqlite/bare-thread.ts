@@ -143,8 +143,8 @@ function drain(count: number, onRun: (job: Claimed) => void): number {
 }
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-const bell = `${file}-bare-bell`;
-const heardElapsed: number[] = [];
+const notifyFile = `${file}-bare-bell`;
+const receivedElapsed: number[] = [];
 
 let taken: ReturnType<typeof claimSome> = [];
 
@@ -207,7 +207,7 @@ const ask: BareAsk = {
   },
 
   async listen() {
-    writeFileSync(bell, '0');
+    writeFileSync(notifyFile, '0');
     const look = () => {
       for (;;) {
         const now = Date.now();
@@ -217,7 +217,7 @@ const ask: BareAsk = {
         if (claimed.length > 0) feed.run(now, JSON.stringify(entries));
         commit.run();
         const at = elapsed();
-        for (const { input } of claimed) heardElapsed[(JSON.parse(input) as { n: number }).n] = at;
+        for (const { input } of claimed) receivedElapsed[(JSON.parse(input) as { n: number }).n] = at;
         if (claimed.length === 0) return;
         const ends: Entry[] = [];
         begin.run();
@@ -226,7 +226,7 @@ const ask: BareAsk = {
         commit.run();
       }
     };
-    watch(bell, look);
+    watch(notifyFile, look);
     look();
   },
 
@@ -240,7 +240,7 @@ const ask: BareAsk = {
       insertOne(n, now, entries);
       feed.run(now, JSON.stringify(entries));
       commit.run();
-      writeFileSync(bell, String(n));
+      writeFileSync(notifyFile, String(n));
       await wait(gapMs);
     }
     return sent;
@@ -256,15 +256,15 @@ const ask: BareAsk = {
       feed.run(now, JSON.stringify(entries));
       sent.push(elapsed());
       commit.run();
-      writeFileSync(bell, String(n));
+      writeFileSync(notifyFile, String(n));
       await wait(gapMs);
     }
     return sent;
   },
 
-  async heard(count) {
-    while (heardElapsed.filter((one) => one !== undefined).length < count) await wait(5);
-    return heardElapsed.splice(0);
+  async received(count) {
+    while (receivedElapsed.filter((one) => one !== undefined).length < count) await wait(5);
+    return receivedElapsed.splice(0);
   },
 
   async precision(count, overMs) {

@@ -19,7 +19,7 @@ type BareAbility =
   | 'listen'
   | 'send'
   | 'sendInTransaction'
-  | 'heard'
+  | 'received'
   | 'precision'
   | 'fillFuture'
   | 'writeBurst';
@@ -53,7 +53,7 @@ const abilities: readonly BareAbility[] = [
   'listen',
   'send',
   'sendInTransaction',
-  'heard',
+  'received',
   'precision',
   'fillFuture',
   'writeBurst',

@@ -54,7 +54,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
       await running;
     };
   }
-  const heardElapsed: number[] = [];
+  const receivedElapsed: number[] = [];
 
   return {
     async enqueueOneByOne(count) {
@@ -114,7 +114,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
     },
     async listen() {
       onRun = (n) => {
-        heardElapsed[n] = elapsed();
+        receivedElapsed[n] = elapsed();
       };
       start();
     },
@@ -127,9 +127,9 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
       }
       return sent;
     },
-    async heard(count) {
-      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
-      return heardElapsed.splice(0);
+    async received(count) {
+      while (receivedElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return receivedElapsed.splice(0);
     },
     async precision(count, overMs) {
       start();

@@ -67,7 +67,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
   }
   const create = (n: number) => engine.build(BenchJob).queue('bench').enqueue(n);
   const completedCount = async () => (await engine.getBackend()?.countJobs())?.completed ?? 0;
-  const heardElapsed: number[] = [];
+  const receivedElapsed: number[] = [];
 
   return {
     async enqueueOneByOne(count) {
@@ -120,7 +120,7 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
     },
     async listen() {
       hooks.benchSidequestRun = (n) => {
-        heardElapsed[n] = elapsed();
+        receivedElapsed[n] = elapsed();
       };
       await start();
     },
@@ -133,9 +133,9 @@ export async function createContestant({ folder }: ContestantPlace): Promise<Con
       }
       return sent;
     },
-    async heard(count) {
-      while (heardElapsed.filter((one) => one !== undefined).length < count) await pause(5);
-      return heardElapsed.splice(0);
+    async received(count) {
+      while (receivedElapsed.filter((one) => one !== undefined).length < count) await pause(5);
+      return receivedElapsed.splice(0);
     },
     async precision(count, overMs) {
       await start();

@@ -180,9 +180,9 @@ function claimTests(test: DefineTest): void {
     const at = (dueAt: number, rankOffsetMs: number) => jobSpec({ due: { at: dueAt }, rankOffsetMs });
     const specs = [at(t0 + 10, 0), at(t0 + 20, -15), at(t0 + 30, 0), at(t0 + 40, 0)];
     await createAll(engine, specs);
-    const lone = await claimReply(engine, {}, t0 + 19);
+    const single = await claimReply(engine, {}, t0 + 19);
     assert.deepEqual(
-      [lone.claimed.map(({ id }) => id), lone.nextDueAt, lone.more],
+      [single.claimed.map(({ id }) => id), single.nextDueAt, single.more],
       [[specs[0]?.id], t0 + 20, false],
     );
     const several = await claimReply(engine, {}, t0 + 30);

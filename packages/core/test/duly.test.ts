@@ -220,9 +220,9 @@ test('with signals a node stops on SIGTERM, and without it is left alone', async
   const one = duly({ store: 'sqlite::memory:' });
   await one.start({ signals: true });
   const stopped = one.next('stopped');
-  const heard = once(process, 'SIGTERM');
+  const received = once(process, 'SIGTERM');
   process.kill(process.pid, 'SIGTERM');
-  await heard;
+  await received;
   await stopped;
   assert.equal(process.listenerCount('SIGTERM'), before);
 });

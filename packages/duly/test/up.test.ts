@@ -142,7 +142,7 @@ test('a second signal stops at once', async (t) => {
   await folder.duly('run', 'endless');
   await up.line(/endless started/);
   let isHeard = false;
-  const heard = up.line(/^Giving back what runs/).then(() => {
+  const received = up.line(/^Giving back what runs/).then(() => {
     isHeard = true;
   });
   // Signals close together are one, so it takes some.
@@ -150,7 +150,7 @@ test('a second signal stops at once', async (t) => {
     if (isHeard) break;
     up.signal('SIGTERM');
   }
-  await heard;
+  await received;
   const { code, out } = await up.ended;
   assert.equal(code, 143);
   assert.match(

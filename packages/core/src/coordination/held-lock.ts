@@ -236,18 +236,18 @@ export interface LockWait {
  */
 export async function openLockWait(deps: LockDeps, pollMs: number): Promise<LockWait> {
   const engine = await deps.engine();
-  let heard = new AbortController();
+  let received = new AbortController();
   const off = engine.subscribe((notification) => {
-    if (notification === 'locks' || notification === 'disconnected') heard.abort();
+    if (notification === 'locks' || notification === 'disconnected') received.abort();
   });
   return {
     listen() {
-      if (heard.signal.aborted) heard = new AbortController();
+      if (received.signal.aborted) received = new AbortController();
     },
     async wait({ untilAt, now }, { maxMs = Number.POSITIVE_INFINITY, signal } = {}) {
       const bounds = [untilAt - now, Math.max(pollMs, deps.maxSleepMs()), maxMs];
       const waitMs = Math.max(1, Math.min(...bounds));
-      const cuts = [heard.signal, deps.closed, ...(signal === undefined ? [] : [signal])];
+      const cuts = [received.signal, deps.closed, ...(signal === undefined ? [] : [signal])];
       await deps.clock.sleep(waitMs, AbortSignal.any(cuts));
       deps.closed.throwIfAborted();
     },

@@ -11,7 +11,7 @@ import { findCollisions } from './collisions.ts';
 import { ForecastRuns } from './forecast-runs.ts';
 import { adviseJitter, isWorthIt, withAdvice } from './jitter-advice.ts';
 import { type Load, readLoad } from './load.ts';
-import { playForward, type StandingSchedule } from './play-forward.ts';
+import { playForward, type ScheduleToPlay } from './play-forward.ts';
 import { secondMs, type TimeSpan } from './seconds.ts';
 import { readUsualDurations, type UsualDurations } from './usual-durations.ts';
 import { arrivalsOf, waitsWith, workersFor } from './waits.ts';
@@ -136,7 +136,7 @@ const namedCountMax = 5;
 const listedCountMax = 100;
 
 /** A schedule with what is shown of it. */
-interface Played extends StandingSchedule {
+interface Played extends ScheduleToPlay {
   name: string;
   task: string;
   calendar: Rule;

@@ -1,7 +1,7 @@
 import { jitterOffsetMs } from '../schedules/planner/jitter.ts';
 import { ForecastRuns } from './forecast-runs.ts';
 import type { Load } from './load.ts';
-import type { StandingSchedule } from './play-forward.ts';
+import type { ScheduleToPlay } from './play-forward.ts';
 import { secondMs, secondOf, startsBySecond, type TimeSpan } from './seconds.ts';
 
 /** A schedule that should be spread, and by how much. */
@@ -21,7 +21,7 @@ const jitterMsMin = 5_000;
 
 /** The schedules without jitter that begin together with many others, with a jitter for each that a person would accept. */
 export function adviseJitter(
-  schedules: readonly StandingSchedule[],
+  schedules: readonly ScheduleToPlay[],
   runs: ForecastRuns,
   span: TimeSpan,
 ): JitterAdvice[] {
@@ -33,7 +33,7 @@ export function adviseJitter(
   }
   const advice: JitterAdvice[] = [];
   for (const number of inHerd) {
-    const { rule, spec } = schedules[number] as StandingSchedule;
+    const { rule, spec } = schedules[number] as ScheduleToPlay;
     if (rule.kind !== 'calendar' || spec.policies.jitterMs > 0) continue;
     const slotAt = rule.open.next(fromAt);
     const nextAt = slotAt === null ? null : rule.open.next(slotAt);
@@ -46,7 +46,7 @@ export function adviseJitter(
 
 /** The same runs, moved as that jitter would move them: by the hash that a node would use. */
 export function withAdvice(
-  schedules: readonly StandingSchedule[],
+  schedules: readonly ScheduleToPlay[],
   runs: ForecastRuns,
   advice: readonly JitterAdvice[],
 ): ForecastRuns {
@@ -55,7 +55,7 @@ export function withAdvice(
   for (let run = 0; run < runs.count; run++) {
     const number = runs.schedule(run);
     const jitterMs = jitterMsOf.get(number) ?? 0;
-    const { id } = schedules[number] as StandingSchedule;
+    const { id } = schedules[number] as ScheduleToPlay;
     const offsetMs =
       jitterMs === 0
         ? 0

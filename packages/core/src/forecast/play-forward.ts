@@ -7,7 +7,7 @@ import { plan } from '../schedules/planner/plan.ts';
 import type { ForecastRuns } from './forecast-runs.ts';
 
 /** A schedule as it stands. */
-export interface StandingSchedule {
+export interface ScheduleToPlay {
   id: string;
   generation: number;
   spec: ScheduleSpec;
@@ -43,7 +43,7 @@ const sameInstantMax = 20_000;
  * Plays a schedule forward, as if workers were always free and every run completed, and adds its runs. Slots that no run can touch are
  * walked; wherever a run lasts past the next slot the planner decides, as it would on a node. Returns how many slots were left out by policy.
  */
-export function playForward(schedule: StandingSchedule, options: PlayOptions): number {
+export function playForward(schedule: ScheduleToPlay, options: PlayOptions): number {
   const { toAt, runs } = options;
   const spec = withoutWatching(schedule.spec);
   const open: OpenRun[] = [];
@@ -117,7 +117,7 @@ function withoutWatching(spec: ScheduleSpec): ScheduleSpec {
 }
 
 /** When a node would look at it first; a run that it waits for now is taken to end now. */
-function firstDueAt({ id, rule, spec, state }: StandingSchedule, now: number): number {
+function firstDueAt({ id, rule, spec, state }: ScheduleToPlay, now: number): number {
   if (state.ended !== null) return Number.POSITIVE_INFINITY;
   if (state.pause !== null) return state.pause.untilAt ?? Number.POSITIVE_INFINITY;
   if (rule.kind === 'delay') return state.outstanding !== null ? now : (state.nextSlotAt ?? now);
@@ -143,7 +143,7 @@ function canWalk({ policies }: ScheduleSpec, state: ScheduleState, now: number):
 
 /** Walks from slot to slot until a run lasts past the next one; null: to the end. */
 function walk(
-  { id, rule, spec }: StandingSchedule & { rule: CalendarRule },
+  { id, rule, spec }: ScheduleToPlay & { rule: CalendarRule },
   state: ScheduleState,
   { toAt, runs, number, drawMs }: PlayOptions,
 ): { state: ScheduleState; run: OpenRun; dueAt: number } | null {

@@ -82,9 +82,9 @@ export function changesOf(
   changes: readonly AuditRow[],
 ): readonly AuditRow[] {
   // A deletion is the last change of its life.
-  let life = record.generation + (deleted === undefined ? 0 : 1);
+  let current = record.generation + (deleted === undefined ? 0 : 1);
   return changes.filter(({ action }) => {
-    if (action === 'delete') life -= 1;
-    return life === generation;
+    if (action === 'delete') current -= 1;
+    return current === generation;
   });
 }

@@ -3,7 +3,7 @@
 import { isDulyError } from '../base/errors.ts';
 import type { Engine, FoldedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
-import { standingPause } from './definition/state.ts';
+import { currentPause } from './definition/state.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
 import { changesSince, scheduleAt } from './history.ts';
 import type { Decision } from './planner/decision.ts';
@@ -127,7 +127,7 @@ async function shareRuns(
         if (row?.fromAt === slotAt) put(ofRow, row, job);
         continue;
       }
-      const row = lifeOf(around, job);
+      const row = generationAt(around, job);
       if (row !== undefined) put(ofRow, row, job);
       else if (month !== undefined) put(ofFold, month, job);
       else put(ofNone, slotAt, job);
@@ -143,7 +143,7 @@ function put<Key>(lists: Map<Key, JobRecord[]>, key: Key, job: JobRecord): void 
 }
 
 /** Where two lives of a schedule decided one instant: the row of the one that had decided it when the run was made. */
-function lifeOf(rows: readonly LedgerRow[], { createdAt }: JobRecord): LedgerRow | undefined {
+function generationAt(rows: readonly LedgerRow[], { createdAt }: JobRecord): LedgerRow | undefined {
   const newest = [...rows].sort((a, b) => b.generation - a.generation);
   return newest.find(({ decidedAt }) => decidedAt <= createdAt) ?? newest.at(-1);
 }
@@ -219,7 +219,7 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): Ledg
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
     .map(([at, jobs]) => ({
-      ...undecidedLine(lifeThatCreated(jobs) ?? record.generation, at, at, 1),
+      ...undecidedLine(creatingGeneration(jobs) ?? record.generation, at, at, 1),
       status: statusOf('none', jobs),
       runs: jobs.map(toSlotRun),
       deleted: deleted ?? null,
@@ -227,7 +227,7 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): Ledg
 }
 
 /** The generation of the schedule that made the newest of these runs. */
-function lifeThatCreated(jobs: readonly JobRecord[]): number | null {
+function creatingGeneration(jobs: readonly JobRecord[]): number | null {
   const fireId = jobs.at(-1)?.slot?.fireId;
   return fireId === undefined ? null : generationOf(fireId);
 }
@@ -272,7 +272,7 @@ function undecided(loaded: Kept, { fromAt, beforeAt }: LedgerRange, runs: RunsBy
   const { nextSlotAt } = state;
   if (unreadable !== null) return [];
   if (nextSlotAt === null || endOf({ rule, spec, state }) !== null || deleted !== undefined) return [];
-  const pause = standingPause(state, now);
+  const pause = currentPause(state, now);
   const line = (from: number, to: number, count: number | null, status: SlotStatus): LedgerSlot => ({
     ...undecidedLine(record.generation, from, to, count),
     status,

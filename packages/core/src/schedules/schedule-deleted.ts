@@ -2,7 +2,7 @@ import type { AuditRow, Engine, ScheduleRecord } from '../contract/engine.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { parseState } from './definition/state.ts';
 import type { ScheduleDeletion } from './schedule-view.ts';
-import type { EarlierLife } from './schedule-why.ts';
+import type { EarlierGeneration } from './schedule-why.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
 
 /** A schedule whose ledger is kept: as it stands, or as it was when it was deleted. */
@@ -44,7 +44,7 @@ export async function readDeleted(
 }
 
 /** The lives of a schedule that are over, newest first, by its audit. */
-export function earlierLives(rows: readonly AuditRow[]): EarlierLife[] {
+export function earlierGenerations(rows: readonly AuditRow[]): EarlierGeneration[] {
   return rows.flatMap(({ at, actor, before, after, note }) => {
     if (after !== null || before === null) return [];
     const { generation, state } = JSON.parse(before) as Gone;

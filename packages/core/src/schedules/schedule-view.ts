@@ -11,7 +11,7 @@ import { explain } from './definition/explain.ts';
 import { fieldOf } from './definition/override.ts';
 import { type ResolvedPolicies, windowMsOf } from './definition/policies.ts';
 import type { ParsedSchedule } from './definition/schedule-cache.ts';
-import { type Pause, standingPause } from './definition/state.ts';
+import { currentPause, type Pause } from './definition/state.ts';
 import type { Decision } from './planner/decision.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { nextComing } from './planner/upcoming-slot.ts';
@@ -181,7 +181,7 @@ export function toSchedule(
   const { spec, state, rule, planRule, unreadable } = parsed;
   const { policies, job } = spec;
   const coming = deleted === null ? nextComing({ id: record.id, rule: planRule, spec, state }) : null;
-  const pause = standingPause(state, now);
+  const pause = currentPause(state, now);
   const isDisabled = pause?.cause === 'disabled';
   const kept = pause?.kept;
   const shown = kept === undefined || (kept.untilAt !== null && kept.untilAt <= now) ? pause : kept;

@@ -5,7 +5,7 @@ import { isTerminal } from '../contract/job-status.ts';
 import { hasBit } from './calendar/cron-fields.ts';
 import { readWallMoment } from './calendar/moment.ts';
 import type { Rule } from './calendar/rule.ts';
-import { standingPause } from './definition/state.ts';
+import { currentPause } from './definition/state.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
 import { statusOf } from './ledger.ts';
 import { type Decision, reasons } from './planner/decision.ts';
@@ -90,11 +90,11 @@ export interface SlotFacts {
   /** Who asked for it to be skipped, where somebody did. */
   skippedBy: AuditRow | null;
   /** The schedules of this identity that were deleted, newest first. */
-  earlier: readonly EarlierLife[];
+  earlier: readonly EarlierGeneration[];
 }
 
 /** A schedule of the same identity that is no more. */
-export interface EarlierLife {
+export interface EarlierGeneration {
   generation: number;
   /** When it was made. */
   bornAt: number;
@@ -281,7 +281,7 @@ function waiting(facts: SlotFacts, graceMs: number): Answer {
   const { spec, state } = parsed;
   const due = dueAt(facts);
   if (due > now) return coming(facts, due);
-  const status = undecidedStatus({ dueAt: due, now, graceMs, pause: standingPause(state, now) });
+  const status = undecidedStatus({ dueAt: due, now, graceMs, pause: currentPause(state, now) });
   if (status === 'held') return { status, sentences: heldSentences(facts) };
   const since = `It is due since ${clockOf(facts, due)} and no node has decided it yet`;
   const isLate = status === 'late';
@@ -310,7 +310,7 @@ function earlierText(facts: SlotFacts): string {
     : ` An earlier one of this name was ${goneText(facts, last)}, before this slot.`;
 }
 
-function goneText(facts: SlotFacts, { deletedAt, by, note }: EarlierLife): string {
+function goneText(facts: SlotFacts, { deletedAt, by, note }: EarlierGeneration): string {
   return `deleted at ${clockOf(facts, deletedAt)} by ${by}${note === null ? '' : ` ("${note}")`}`;
 }
 
@@ -332,7 +332,7 @@ function coming(facts: SlotFacts, due: number): Answer {
   } else if (state.skips.includes(slotAt)) {
     sentences.push(`It will be skipped${byWhom(facts)}.`);
   }
-  if (standingPause(state, loaded.now) !== null) sentences.push(`The schedule is ${pausedText(facts)}.`);
+  if (currentPause(state, loaded.now) !== null) sentences.push(`The schedule is ${pausedText(facts)}.`);
   return { status: 'pending', sentences };
 }
 
@@ -428,8 +428,8 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
 function deletedSentences(facts: SlotFacts, row: { generation: number } | null): string[] {
   const { deleted, record } = facts.loaded;
   if (row !== null && row.generation < record.generation) {
-    const life = facts.earlier.find(({ generation }) => generation === row.generation);
-    const gone = life === undefined ? 'was deleted' : `was ${goneText(facts, life)}`;
+    const earlier = facts.earlier.find(({ generation }) => generation === row.generation);
+    const gone = earlier === undefined ? 'was deleted' : `was ${goneText(facts, earlier)}`;
     return [`It was a slot of an earlier schedule of this name, which ${gone}.`];
   }
   if (deleted === undefined) return [];

@@ -57,7 +57,7 @@ import {
 } from './planner/plan-operations.ts';
 import { planPauseUnread, planResumeUnread } from './planner/plan-unreadable.ts';
 import { calendarSlots, previewDelay } from './planner/upcoming-slot.ts';
-import { earlierLives, type Kept } from './schedule-deleted.ts';
+import { earlierGenerations, type Kept } from './schedule-deleted.ts';
 import { declaredTwice, isDisabled, missingSchedule, secondRule, secondTask } from './schedule-errors.ts';
 import {
   type ApplyOptions,
@@ -224,9 +224,9 @@ export class Schedules {
     const { maxRuns } = spec.policies;
     const left = maxRuns === null ? wanted : Math.min(wanted, Math.max(0, maxRuns - state.firedCount));
     const givenAt = after === undefined ? null : readMoment(after, 'after', rule.timezone);
-    const standing = { id: record.id, spec, state };
+    const toPlay = { id: record.id, spec, state };
     if (planRule.kind === 'delay') {
-      const slots = previewDelay({ ...standing, rule: planRule }, { afterAt: givenAt, now, count: left });
+      const slots = previewDelay({ ...toPlay, rule: planRule }, { afterAt: givenAt, now, count: left });
       return slots.map((at) => new Date(at));
     }
     // A slot that has come and is not due yet, because of its jitter, is still to come.
@@ -234,7 +234,7 @@ export class Schedules {
       newestDueSlot({ id: record.id, policies: spec.policies }, planRule.all, now) ?? state.cursorAt;
     const slots: Date[] = [];
     for (const { slotAt } of calendarSlots(
-      { ...standing, rule: planRule },
+      { ...toPlay, rule: planRule },
       givenAt ?? Math.max(dueAt, state.cursorAt),
     )) {
       if (slots.length >= left) break;
@@ -302,7 +302,7 @@ export class Schedules {
       runs,
       cancels: await cancelsOf(engine, runs),
       skippedBy: skippedBy ?? null,
-      earlier: earlierLives(rows),
+      earlier: earlierGenerations(rows),
     });
   }
 

@@ -372,20 +372,20 @@ class Mover {
         ([key, { isSilent }]) => !isSilent && !this.#sleepers.has(key.slice(0, key.lastIndexOf('/'))),
       );
       if (busy.length === 0) return;
-      if (await this.#hears(before)) continue;
+      if (await this.#seesActivity(before)) continue;
       for (const [, attempt] of busy) attempt.isSilent = true;
       return;
     }
   }
 
   /** Waits in real time for anything to happen; false: nothing did within the patience. */
-  #hears(before: number): Promise<boolean> {
+  #seesActivity(before: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = systemClock.after(this.#patienceMs, () => end(false));
-      const end = (isHeard: boolean): void => {
+      const end = (hasActivity: boolean): void => {
         timer.cancel();
         this.#onActivity = () => {};
-        resolve(isHeard);
+        resolve(hasActivity);
       };
       this.#onActivity = () => end(true);
       if (this.#activityCount !== before) end(true);

@@ -4,14 +4,14 @@ import { createEvents } from '../../src/base/emitter.ts';
 
 test('listeners are told in order until they leave', () => {
   const events = createEvents<{ said: string }>();
-  const heard: string[] = [];
-  const leave = events.on('said', (word) => heard.push(`first ${word}`));
-  events.on('said', (word) => heard.push(`second ${word}`));
+  const received: string[] = [];
+  const leave = events.on('said', (word) => received.push(`first ${word}`));
+  events.on('said', (word) => received.push(`second ${word}`));
   assert.equal(events.has('said'), true);
   events.emit('said', 'a');
   leave();
   events.emit('said', 'b');
-  assert.deepEqual(heard, ['first a', 'second a', 'second b']);
+  assert.deepEqual(received, ['first a', 'second a', 'second b']);
 });
 
 test('next resolves with the first event that fits, and listens no longer', async () => {
@@ -27,13 +27,13 @@ test('a listener that throws hinders nobody and is told', () => {
   const events = createEvents<{ said: string }>((error, name) =>
     reported.push([name, (error as Error).message]),
   );
-  const heard: string[] = [];
+  const received: string[] = [];
   events.on('said', () => {
     throw new Error('broken');
   });
-  events.on('said', (word) => heard.push(word));
+  events.on('said', (word) => received.push(word));
   events.emit('said', 'a');
-  assert.deepEqual(heard, ['a']);
+  assert.deepEqual(received, ['a']);
   assert.deepEqual(reported, [['said', 'broken']]);
 });
 

@@ -113,8 +113,8 @@ test('a store that answers and confirms nothing is failing, and the question doe
   const looking = check('writes', silent);
   await clock.advance(5_000);
   assert.equal(await looking, 'failing: The store answers, but confirms no writes: nothing came within 5 s.');
-  const deaf: Engine = { ...engine, counts: () => new Promise(() => {}) };
-  const asked = look(deaf);
+  const disconnected: Engine = { ...engine, counts: () => new Promise(() => {}) };
+  const asked = look(disconnected);
   await clock.advance(5_000);
   const { state, checks } = await asked;
   assert.deepEqual(

@@ -271,10 +271,10 @@ test('a quiet store is asked as often as the least patient follower wants, and n
   assert.equal(await readsOf(50_000), 50);
   const eager = feed.follow(null);
   await eager.next();
-  const heard = collect(eager);
+  const received = collect(eager);
   await clock.advance(10_000);
   assert.equal(await readsOf(10_000), 50);
   eager.close();
   patient.close();
-  await Promise.all([seen.done, heard.done]);
+  await Promise.all([seen.done, received.done]);
 });

@@ -482,9 +482,13 @@ test('a handler that still returns within the grace completes', async (t) => {
 test('a handler that ignores its timeout is failed after the grace, keeps its place, and is heard no more', async (t) => {
   const store = await setup(t);
   const { run, gates } = held();
-  const deaf = task('deaf', run, { timeoutMs: 60_000, graceMs: 10_000, retry: resolveRetry(1) });
-  const ids = await store.enqueueMany(deaf, 3);
-  const { worker } = store.start([deaf], { concurrency: 2 });
+  const disconnected = task('disconnected', run, {
+    timeoutMs: 60_000,
+    graceMs: 10_000,
+    retry: resolveRetry(1),
+  });
+  const ids = await store.enqueueMany(disconnected, 3);
+  const { worker } = store.start([disconnected], { concurrency: 2 });
   await store.clock.advance(69_999);
   assert.equal((await store.job(ids[0] as string)).status, 'RUNNING');
   await store.clock.advance(1);
@@ -568,9 +572,9 @@ test('a cancelled handler that does not end is CANCELLED after the grace and its
 test('a cancel within the grace of a timeout makes it no longer, and the job is CANCELLED', async (t) => {
   const store = await setup(t);
   const { run } = held();
-  const deaf = task('deaf', run, { timeoutMs: 60_000, graceMs: 10_000 });
-  const id = await store.enqueue(deaf);
-  store.start([deaf]);
+  const disconnected = task('disconnected', run, { timeoutMs: 60_000, graceMs: 10_000 });
+  const id = await store.enqueue(disconnected);
+  store.start([disconnected]);
   await store.clock.advance(65_000);
   await store.cancel(id);
   await store.clock.advance(4_999);
@@ -853,17 +857,17 @@ test('drain lets running attempts finish and takes nothing new', async (t) => {
 
 test('a drain that is hurried aborts and gives back what is left without waiting for its limit', async (t) => {
   const store = await setup(t);
-  const deaf = held();
-  const deafTask = task('deaf', deaf.run);
-  const id = await store.enqueue(deafTask);
-  const { worker } = store.start([deafTask]);
+  const disconnected = held();
+  const disconnectedTask = task('disconnected', disconnected.run);
+  const id = await store.enqueue(disconnectedTask);
+  const { worker } = store.start([disconnectedTask]);
   await store.clock.settle();
   const drained = worker.drain({ limitMs: 30_000 });
   await store.clock.advance(100);
-  assert.equal(deaf.gates[0]?.context.signal.aborted, false);
+  assert.equal(disconnected.gates[0]?.context.signal.aborted, false);
   worker.abortDrain();
   await store.clock.settle();
-  assert.equal(abortCode(deaf.gates[0]), 'shutdown');
+  assert.equal(abortCode(disconnected.gates[0]), 'shutdown');
   await store.clock.advance(1_000);
   await drained;
   assert.partialDeepStrictEqual(await store.job(id), { status: 'PENDING', reason: 'released', spent: 0 });
@@ -872,11 +876,11 @@ test('a drain that is hurried aborts and gives back what is left without waiting
 test('after the limit a drain aborts what is left and gives it back unspent', async (t) => {
   const store = await setup(t);
   const polite = held({ listens: true });
-  const deaf = held();
+  const disconnected = held();
   const politeTask = task('polite', polite.run);
-  const deafTask = task('deaf', deaf.run);
-  const ids = [await store.enqueue(politeTask), await store.enqueue(deafTask)];
-  const { worker } = store.start([politeTask, deafTask]);
+  const disconnectedTask = task('disconnected', disconnected.run);
+  const ids = [await store.enqueue(politeTask), await store.enqueue(disconnectedTask)];
+  const { worker } = store.start([politeTask, disconnectedTask]);
   await store.clock.settle();
   const drained = worker.drain({ limitMs: 30_000 });
   // Longer than a lease: the heartbeats go on to the end.

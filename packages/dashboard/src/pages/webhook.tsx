@@ -12,7 +12,7 @@ import { Deliveries } from './webhooks/deliveries.tsx';
 import { Secrets } from './webhooks/secrets.tsx';
 import { WebhookDialog } from './webhooks/webhook-dialog.tsx';
 import { WebhookState } from './webhooks/webhook-state.tsx';
-import { hearsOf } from './webhooks.tsx';
+import { subscribesTo } from './webhooks.tsx';
 
 /** One address: what it hears of, with what it is signed, and what was sent to it. */
 export function WebhookPage() {
@@ -40,7 +40,7 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
               <Fact name="State">
                 <WebhookState webhook={webhook} />
               </Fact>
-              <Fact name="Hears of">{hearsOf(webhook)}</Fact>
+              <Fact name="Hears of">{subscribesTo(webhook)}</Fact>
               <Fact name="Created">
                 <Instant at={webhook.created_at} />
               </Fact>

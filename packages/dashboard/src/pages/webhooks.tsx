@@ -47,7 +47,7 @@ export function WebhooksPage() {
                   </Link>
                   {webhook.note !== null && <p className="text-xs text-ink-soft">{webhook.note}</p>}
                 </Cell>
-                <Cell isLong>{hearsOf(webhook)}</Cell>
+                <Cell isLong>{subscribesTo(webhook)}</Cell>
                 <Cell>
                   <WebhookState webhook={webhook} />
                 </Cell>
@@ -72,7 +72,7 @@ export function WebhooksPage() {
 }
 
 /** What it wants to hear of, in words. */
-export function hearsOf({ types, schedules, statuses, tenant }: Webhook): string {
+export function subscribesTo({ types, schedules, statuses, tenant }: Webhook): string {
   const ends =
     statuses === null
       ? 'every end'

@@ -254,12 +254,12 @@ test('paused, the page stays as it is until the reader goes on', async (t) => {
   });
   await duly.taskNamed('late').in('1h', null);
   // By the time that a page which lives shows it, this one would have, too.
-  const living = await page.context().newPage();
-  await living.goto(page.url());
-  await living.getByRole('list', { name: 'Jobs' }).getByText('late').waitFor();
+  const alive = await page.context().newPage();
+  await alive.goto(page.url());
+  await alive.getByRole('list', { name: 'Jobs' }).getByText('late').waitFor();
   await duly.taskNamed('later').in('1h', null);
-  await living.getByRole('list', { name: 'Jobs' }).getByText('later').waitFor();
-  await living.close();
+  await alive.getByRole('list', { name: 'Jobs' }).getByText('later').waitFor();
+  await alive.close();
   assert.equal(asked, 0);
   assert.equal(await list.getByText('late').count(), 0);
   await page.getByRole('button', { name: /^Paused/ }).click();

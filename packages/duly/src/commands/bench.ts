@@ -24,7 +24,7 @@ interface Figures {
 
 const inFlightCount = 100;
 const bulkCount = 1_000;
-const loneCount = 50;
+const singleCount = 50;
 
 /** `duly bench`: how fast jobs are made, started and run on this machine and this store, in a place of its own beside it. */
 export async function bench(context: CommandContext, options: BenchOptions): Promise<undefined> {
@@ -121,7 +121,7 @@ async function measure(store: string, count: number): Promise<Figures> {
   try {
     await duly.open();
     const durableMs: number[] = [];
-    for (let i = 0; i < loneCount; i++) durableMs.push(await timed(() => task.now(null)));
+    for (let i = 0; i < singleCount; i++) durableMs.push(await timed(() => task.now(null)));
 
     const half = Math.ceil(count / 2);
     let next = 0;
@@ -138,7 +138,7 @@ async function measure(store: string, count: number): Promise<Figures> {
       }
     });
 
-    const total = loneCount + half * 2;
+    const total = singleCount + half * 2;
     let settledCount = 0;
     const { promise: drained, resolve } = Promise.withResolvers<void>();
     const off = duly.on('job.settled', () => {
@@ -152,7 +152,7 @@ async function measure(store: string, count: number): Promise<Figures> {
     off();
 
     const startedMs: number[] = [];
-    for (let i = 0; i < loneCount; i++) {
+    for (let i = 0; i < singleCount; i++) {
       const from = systemClock.elapsed();
       const job = await task.now(null);
       await job.wait({ timeout: '1m' });

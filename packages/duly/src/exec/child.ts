@@ -59,9 +59,9 @@ export async function startChild(run: ChildRun): Promise<Child> {
     child.once('error', (cause: NodeJS.ErrnoException) => reject(notStarted(program, cause)));
   });
   child.on('error', () => {});
-  const heard = Promise.all([
-    hear(child.stdout as Readable, run.stdout, (line) => run.onLine('stdout', line)),
-    hear(child.stderr as Readable, run.stderr, (line) => run.onLine('stderr', line)),
+  const received = Promise.all([
+    relayLines(child.stdout as Readable, run.stdout, (line) => run.onLine('stdout', line)),
+    relayLines(child.stderr as Readable, run.stderr, (line) => run.onLine('stderr', line)),
   ]);
 
   async function end(): Promise<ChildEnd> {
@@ -80,7 +80,7 @@ export async function startChild(run: ChildRun): Promise<Child> {
       child.stdout?.destroy();
       child.stderr?.destroy();
     });
-    await heard;
+    await received;
     pipeTimer.cancel();
     return { ...ended, durationMs };
   }
@@ -118,7 +118,7 @@ function kill(child: ChildProcess, signal: NodeJS.Signals, isWhole: boolean): vo
  * Passes bytes on as they come, no faster than they are taken, and tells the lines in them. When their reader goes away the program's pipe is closed too: its next
  * write tells it, as without us. Kept open and unread, the pipe would hold the program up for ever.
  */
-function hear(from: Readable, to: Writable, onLine: (line: string) => void): Promise<void> {
+function relayLines(from: Readable, to: Writable, onLine: (line: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
   const give = (text: string): void => {

@@ -95,10 +95,10 @@ export function createJobLines(first: Duly, out: Terminal): JobLines {
   };
 
   // While something runs its seconds count, even if it tells nothing.
-  let tick = systemClock.after(windowMs, beat, { unref: true });
-  function beat(): void {
+  let tick = systemClock.after(windowMs, onWindow, { unref: true });
+  function onWindow(): void {
     if (running.size > 0) redraw();
-    tick = systemClock.after(windowMs, beat, { unref: true });
+    tick = systemClock.after(windowMs, onWindow, { unref: true });
   }
 
   const offs: (() => void)[] = [];

@@ -63,7 +63,7 @@ export async function runCommand(
       if (leftBytes >= 0) run.onLine(stream, line);
       else isCut = true;
     });
-  const heard = Promise.all([listen('stdout'), listen('stderr')]);
+  const received = Promise.all([listen('stdout'), listen('stderr')]);
   // A program that does not read its input closes it; that is its right.
   child.stdin?.on('error', () => {});
   child.stdin?.end(run.stdin);
@@ -81,7 +81,7 @@ export async function runCommand(
       child.stdout?.destroy();
       child.stderr?.destroy();
     });
-    await heard;
+    await received;
     pipeTimer.cancel();
     signal.throwIfAborted();
     return { exitCode, signal: endSignal, durationMs: Math.round(clock.elapsed() - sinceElapsed), isCut };

@@ -71,13 +71,13 @@ export class ClaimScanHints {
       return;
     }
     for (const lane of scanned.lanes) this.noteLane(lane);
-    const living = new Map(
+    const liveRanks = new Map(
       scanned.lanes.map((lane) => [keyOf(lane.type, lane.version, lane.queue), lane.rank]),
     );
     const tasks = new Map(claim.tasks.map((task) => [task.type, task]));
     for (const [key, lane] of this.#lanes) {
       const task = tasks.get(lane.type);
-      const rank = living.get(key);
+      const rank = liveRanks.get(key);
       // A lane that was not scanned (a paused task, say) looks like an empty one. Its hint is not above what is created now, and a full
       // scan finds the jobs below.
       if (rank !== undefined) lane.rank = rank;

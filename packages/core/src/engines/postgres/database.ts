@@ -74,7 +74,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits(lockMs, callMs)}`;
 
   /** When connections were last heard of. One that was just made is not among them. */
-  const heardElapsed = new WeakMap<PgPoolClient, number>();
+  const receivedElapsed = new WeakMap<PgPoolClient, number>();
   /** Since when the connection that was given up last had been silent. Others that were silent for as long were cut off with it. */
   let silentElapsed = Number.NEGATIVE_INFINITY;
 
@@ -82,7 +82,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   async function take(): Promise<PgPoolClient> {
     for (;;) {
       const client = takeKept() ?? (await connect());
-      if ((heardElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) {
+      if ((receivedElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) {
         usedCount++;
         return client;
       }
@@ -293,7 +293,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
     } catch (error) {
       throw storeError(error, { place, unknown: connection.isUnknown });
     } finally {
-      heardElapsed.set(client, clock.elapsed());
+      receivedElapsed.set(client, clock.elapsed());
       connection.release(connection.isSpent);
     }
   }

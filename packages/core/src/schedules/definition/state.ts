@@ -134,6 +134,6 @@ export function parseState(text: JsonText): ScheduleState {
 }
 
 /** The pause that holds at an instant: one whose end has come is over, whether or not a node has noted it. */
-export function standingPause({ pause }: Pick<ScheduleState, 'pause'>, now: number): Pause | null {
+export function currentPause({ pause }: Pick<ScheduleState, 'pause'>, now: number): Pause | null {
   return pause?.untilAt != null && pause.untilAt <= now ? null : pause;
 }

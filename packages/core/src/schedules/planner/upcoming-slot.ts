@@ -7,7 +7,7 @@ import { endOf } from './plan-operations.ts';
 import type { PlanInput } from './plan-types.ts';
 
 /** A schedule as it stands. */
-type Standing<Rule = PlanInput['rule']> = Pick<PlanInput, 'id' | 'spec' | 'state'> & { rule: Rule };
+type ScheduleToPlay<Rule = PlanInput['rule']> = Pick<PlanInput, 'id' | 'spec' | 'state'> & { rule: Rule };
 
 /** A slot that is to come. */
 export interface ComingSlot {
@@ -16,7 +16,7 @@ export interface ComingSlot {
 }
 
 /** The next slot that will fire, as far as can be told now; null: none is known. */
-export function nextComing(schedule: Standing): ComingSlot | null {
+export function nextComing(schedule: ScheduleToPlay): ComingSlot | null {
   const { rule, spec, state } = schedule;
   const { endAt } = spec.policies;
   if (endOf(schedule) !== null) return null;
@@ -34,7 +34,7 @@ export function nextComing(schedule: Standing): ComingSlot | null {
  * when it ends.
  */
 export function* calendarSlots(
-  schedule: Standing<CalendarRule>,
+  schedule: ScheduleToPlay<CalendarRule>,
   afterAt: number,
 ): Generator<ComingSlot, undefined> {
   const { id, rule, spec, state } = schedule;
@@ -58,7 +58,7 @@ export function* calendarSlots(
 }
 
 /** The slots that fire when a pause ends: those that fell due before it and were not noticed, by `missed`, and those that it held, by `onResume`. */
-function caughtUpAfter(schedule: Standing<CalendarRule>, pausedAt: number, untilAt: number): number[] {
+function caughtUpAfter(schedule: ScheduleToPlay<CalendarRule>, pausedAt: number, untilAt: number): number[] {
   const { missed, onResume } = schedule.spec.policies;
   return [
     ...chosenOf(schedule, missed, { fromAt: Number.NEGATIVE_INFINITY, toAt: pausedAt, decidedAt: untilAt }),
@@ -68,7 +68,7 @@ function caughtUpAfter(schedule: Standing<CalendarRule>, pausedAt: number, until
 
 /** Of the undecided slots that fall due in (fromAt, toAt], those that a policy fires, oldest first. */
 function chosenOf(
-  { id, rule, spec, state }: Standing<CalendarRule>,
+  { id, rule, spec, state }: ScheduleToPlay<CalendarRule>,
   mode: CatchUpMode,
   { fromAt, toAt, decidedAt }: { fromAt: number; toAt: number; decidedAt: number },
 ): number[] {
@@ -105,7 +105,7 @@ function isExpired({ startDeadlineMs }: ResolvedPolicies, lateMs: number): boole
  * that has an end restarts the delay when it is decided.
  */
 export function* delaySlots(
-  schedule: Standing<DelayRule>,
+  schedule: ScheduleToPlay<DelayRule>,
   firstAt: number,
 ): Generator<ComingSlot, undefined> {
   const { id, rule, spec, state } = schedule;
@@ -123,7 +123,7 @@ export function* delaySlots(
 }
 
 function delayFires(
-  { rule, spec, state }: Standing<DelayRule>,
+  { rule, spec, state }: ScheduleToPlay<DelayRule>,
   slotAt: number,
   dueAt: number,
   decidedAt: number,
@@ -147,7 +147,7 @@ const walkMax = 10_000;
  * now; and where `afterAt` lies too far away to walk there, one is taken to end at it.
  */
 export function previewDelay(
-  schedule: Standing<DelayRule>,
+  schedule: ScheduleToPlay<DelayRule>,
   { afterAt, now, count }: { afterAt: number | null; now: number; count: number },
 ): number[] {
   const { rule, spec, state } = schedule;

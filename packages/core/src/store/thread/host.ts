@@ -61,7 +61,7 @@ let parked: ParkedClaims;
 let locks: LockHost;
 /** Whether the engine is being called this moment: a notification that it gives now is of what is not answered yet. */
 let isInside = false;
-let isHeardInside = false;
+let isNotifiedInside = false;
 
 try {
   const engine = await openEngine(url);
@@ -90,7 +90,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
         followLeases(input as LeaseCall, reply, askedElapsed);
         return packReply(message.verb, reply);
       });
-      if (isHeardInside) hear();
+      if (isNotifiedInside) notify();
       break;
     case 'soon':
       linger(engine);
@@ -103,8 +103,8 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
         // In this thread: a main loop that is blocked now must not start cancelled jobs when it turns again.
         if (notification === 'cancel') for (const { heartbeats } of workers.values()) heartbeats.check();
         if (notification !== 'jobs') post({ kind: 'notification', notification, nodes: [] });
-        else if (isInside) isHeardInside = true;
-        else hear();
+        else if (isInside) isNotifiedInside = true;
+        else notify();
       });
       break;
     case 'watch-transaction':
@@ -173,8 +173,8 @@ async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | Acquire
 }
 
 /** There may be jobs. A worker that sleeps is not asked first: its claim is here. */
-function hear(): void {
-  isHeardInside = false;
+function notify(): void {
+  isNotifiedInside = false;
   // Told before: the worker's thread wakes while the store is asked, and not after.
   parked.use((nodes) => post({ kind: 'notification', notification: 'jobs', nodes }));
 }

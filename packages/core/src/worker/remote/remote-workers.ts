@@ -194,13 +194,13 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
   const known = new Map<string, { info: NodeInfo; heartbeatElapsed: number; drain: boolean }>();
   let offset: { storeNow: number; elapsed: number } | null = null;
 
-  function heard({ now }: { now: number }): void {
+  function received({ now }: { now: number }): void {
     offset = { storeNow: now, elapsed: clock.elapsed() };
   }
 
   /** The store's instant, as far as it is known here: for log lines that tell none. */
   async function storeNow(engine: Engine): Promise<number> {
-    if (offset === null) heard(await engine.getExpiring({ keys: [] }));
+    if (offset === null) received(await engine.getExpiring({ keys: [] }));
     const { storeNow: at, elapsed } = offset as NonNullable<typeof offset>;
     return Math.round(at + clock.elapsed() - elapsed);
   }
@@ -218,7 +218,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
       drain: null,
       forgetAfterMs: nodeSilentMs,
     });
-    heard(reply);
+    received(reply);
     const drain = (reply.nodes.find(({ id }) => id === info.id)?.drainRequestedAt ?? null) !== null;
     known.delete(info.id);
     if (known.size >= knownMax) known.delete(known.keys().next().value as string);
@@ -262,7 +262,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
   async function settleAll(engine: Engine, settle: Settlement[]): Promise<('done' | 'lost')[]> {
     if (settle.length === 0) return [];
     const reply = await engine.exchange({ settle, claim: null, repeat: true });
-    heard(reply);
+    received(reply);
     return reply.settled;
   }
 
@@ -293,7 +293,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
     leases: readonly RemoteLease[],
   ): Promise<{ now: number; held: (JobRecord | null)[] }> {
     const reply = await engine.get({ ids: leases.map(({ id }) => id) });
-    heard(reply);
+    received(reply);
     const held = leases.map(({ fence }, i) => {
       const record = reply.jobs[i] ?? null;
       return record !== null && isHeldBy(owner, record, fence) ? record : null;
@@ -356,7 +356,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
           const askedElapsed = clock.elapsed();
           const reply = await engine.exchange({ settle: [], claim, repeat });
           const repliedElapsed = replyElapsed(askedElapsed, clock.elapsed());
-          heard(reply);
+          received(reply);
           const jobs = await begin(engine, info.id, reply.claimed);
           // This process may have stood still since the claim: a job whose lease has ended is not handed out.
           const isLate = clock.elapsed() - askedElapsed >= leaseMs;
@@ -397,7 +397,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
         // Beginnings are written before a job is given out; a long run has surely begun.
         leases: leases.filter(isHeld).map(({ id, fence }) => ({ id, fence, begun: true })),
       });
-      heard(reply);
+      received(reply);
       const heartbeats = reply.leases.values();
       return leases.map((lease, i): RemoteHeartbeat => {
         const state = isHeld(lease, i) ? (heartbeats.next().value?.state ?? 'lost') : 'lost';
@@ -417,7 +417,7 @@ export function createRemoteWorkers(deps: RemoteDeps): RemoteWorkers {
       const { held } = await readHeld(engine, owner, given);
       const isHeld = (_: unknown, i: number): boolean => held[i] !== null;
       const reply = await engine.report({ reports: reports.filter(isHeld), logLimit: logLinesMax });
-      heard(reply);
+      received(reply);
       const results = reply.reports.values();
       return given.map((one, i) => (isHeld(one, i) ? (results.next().value ?? 'lost') : 'lost'));
     },

@@ -117,7 +117,7 @@ export class PlanModel {
 
   pass(reported: Reported): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     this.resumeByTime();
     this.decide(null);
     return this.end();
@@ -125,7 +125,7 @@ export class PlanModel {
 
   pause(reported: Reported, untilAt: number | null): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     this.resumeByTime();
     // A second pause that gives no end keeps the one that is there.
     this.pausedUntilAt = this.pausedAt === null ? untilAt : (untilAt ?? this.pausedUntilAt);
@@ -135,7 +135,7 @@ export class PlanModel {
 
   resume(reported: Reported): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     this.resumeByTime();
     this.resumeAt(reported.now);
     this.decide(null);
@@ -144,7 +144,7 @@ export class PlanModel {
 
   skipNext(reported: Reported): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     const { rule } = this;
     if (!this.over && rule.kind === 'delay') {
       if (this.delaySlotAt === null) this.namesComing = true;
@@ -162,7 +162,7 @@ export class PlanModel {
 
   trigger(reported: Reported, allow: boolean, hasOwnInput = false): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     let way = allow ? { do: 'create' as const, gates: [], cancel: [] } : this.byOverlap();
     // What was given another input stands by itself.
     if (way.do === 'merge' && hasOwnInput) way = { do: 'create', gates: this.everyOther(), cancel: [] };
@@ -202,7 +202,7 @@ export class PlanModel {
     unfinished: Set<number>,
   ): ModelStep {
     this.begin(reported);
-    this.hearOutcome();
+    this.receiveOutcome();
     const rule = this.rule as CalendarRule;
     const toAt = Math.min(ask.toAt, reported.now, this.policies.endAt ?? never);
     const slots = [...this.slots(rule, ask.fromAt - 1, toAt)].filter(
@@ -240,7 +240,7 @@ export class PlanModel {
     next: { rule: PlanRule; policies: ResolvedPolicies; isSameRule: boolean },
   ): { step: ModelStep; applied: boolean } {
     this.begin({ ...reported, limits: { ...reported.limits, catchUpBudget: never } });
-    this.hearOutcome();
+    this.receiveOutcome();
     this.resumeByTime();
     const { now } = reported;
     const wasOver = this.over;
@@ -678,7 +678,7 @@ export class PlanModel {
 
   // -------------------------------------------------------------------------------------- pause, outcomes
 
-  hearOutcome(): void {
+  receiveOutcome(): void {
     const [first] = this.unseen;
     if (first === undefined) return;
     const { waited, active, activeCount, now } = this.reported;

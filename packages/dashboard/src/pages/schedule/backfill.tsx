@@ -26,17 +26,17 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
   const [to, setTo] = useState('');
   const [reprocess, setReprocess] = useState(false);
   const [plan, setPlan] = useState<Result | null>(null);
-  const ask = (isDry: boolean) =>
+  const ask = (isDryRun: boolean) =>
     backfill.mutate(
       {
         from: instants.read(from),
         ...(to === '' ? {} : { to: instants.read(to) }),
         reprocess,
-        dry_run: isDry,
+        dry_run: isDryRun,
       },
       {
         onSuccess: (result) => {
-          if (isDry) return setPlan(result);
+          if (isDryRun) return setPlan(result);
           toasts.say(`${counted(result.jobs.length, 'run was', 'runs were')} created.`);
           onClose();
         },

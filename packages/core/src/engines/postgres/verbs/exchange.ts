@@ -118,15 +118,15 @@ const togetherMin = 4;
 
 /** Most attempts simply return, and of these the store need not know more. The others go as they are, each with its place in the list. */
 function sorted(settle: Settlement[]): { returned: Returned | null; others: object[] } {
-  const simple = settle.filter(hasSimplyReturned);
-  const isTogether = simple.length >= togetherMin || (simple.length === 1 && settle.length === 1);
+  const plain = settle.filter(isPlainSuccess);
+  const isTogether = plain.length >= togetherMin || (plain.length === 1 && settle.length === 1);
   if (!isTogether) return { returned: null, others: settle.map(writtenSettlement) };
   const returned: Returned = { ids: [], fences: [], results: [], places: [] };
   const seen = new Set<string>();
   const others: object[] = [];
   for (const [place, one] of settle.entries()) {
     // The same job a second time in one call is judged by itself, after the first has ended it.
-    if (!hasSimplyReturned(one) || seen.has(one.id)) {
+    if (!isPlainSuccess(one) || seen.has(one.id)) {
       others.push(writtenSettlement(one, place));
       continue;
     }
@@ -139,7 +139,7 @@ function sorted(settle: Settlement[]): { returned: Returned | null; others: obje
   return { returned, others };
 }
 
-function hasSimplyReturned({ to, reason, spends, loss, report, error }: Settlement): boolean {
+function isPlainSuccess({ to, reason, spends, loss, report, error }: Settlement): boolean {
   return (
     to === 'COMPLETED' &&
     reason === 'returned' &&

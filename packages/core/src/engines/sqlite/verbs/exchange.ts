@@ -68,7 +68,7 @@ const listMin = 4;
 
 /** Records what became of attempts. Most of them simply returned, and these are written together. */
 function settleAll(work: Work, settlements: Settlement[], repeat: boolean): ('done' | 'lost')[] {
-  const returned = settlements.length < listMin ? [] : settlements.filter(hasSimplyReturned);
+  const returned = settlements.length < listMin ? [] : settlements.filter(isPlainSuccess);
   if (returned.length < listMin) return settlements.map((settlement) => settle(work, settlement, repeat));
   const list = new Map<string, Returned>();
   const together = new Set<Settlement>();
@@ -84,7 +84,7 @@ function settleAll(work: Work, settlements: Settlement[], repeat: boolean): ('do
   );
 }
 
-function hasSimplyReturned({ to, reason, loss, report, error }: Settlement): boolean {
+function isPlainSuccess({ to, reason, loss, report, error }: Settlement): boolean {
   return to === 'COMPLETED' && reason === 'returned' && loss === 'none' && report === null && error === null;
 }
 

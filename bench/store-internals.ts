@@ -1,5 +1,5 @@
 /** What the harness must know of a store that Duly does not tell. Each engine's room has an `inside.ts` that exports it. */
-export interface StoreInside {
+export interface StoreInternals {
   /** What must be added to the monotonic clock to have the store's time. */
   readStoreOffset(url: string): Promise<number>;
   /** Rows of the ledger, and when the newest was decided by the store's clock. */
@@ -19,7 +19,9 @@ export interface OwnTransactions {
 }
 
 /** The inside of the store that an address names. */
-export async function insideOf(url: string): Promise<StoreInside> {
+export async function storeInternalsOf(url: string): Promise<StoreInternals> {
   const name = url.split(':', 1)[0];
-  return (await import(new URL(`./engines/${name}/inside.ts`, import.meta.url).href)) as StoreInside;
+  return (await import(
+    new URL(`./engines/${name}/store-internals.ts`, import.meta.url).href
+  )) as StoreInternals;
 }

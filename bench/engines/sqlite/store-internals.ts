@@ -1,8 +1,8 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { StoreInside } from '../../inside.ts';
+import type { StoreInternals } from '../../store-internals.ts';
 
 /** See `StoreInside`: the file keeps the offset for each boot of the machine. */
-export const readStoreOffset: StoreInside['readStoreOffset'] = async (url) => {
+export const readStoreOffset: StoreInternals['readStoreOffset'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
   const row = db.prepare('SELECT offset_ms FROM clocks ORDER BY seen_at DESC LIMIT 1').get() as {
     offset_ms: number;
@@ -12,7 +12,7 @@ export const readStoreOffset: StoreInside['readStoreOffset'] = async (url) => {
 };
 
 /** See `StoreInside`. */
-export const readLedger: StoreInside['readLedger'] = async (url) => {
+export const readLedger: StoreInternals['readLedger'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
   const row = db.prepare('SELECT count(*) AS count, max(decided_at) AS lastDecidedAt FROM slots').get();
   db.close();
@@ -20,7 +20,7 @@ export const readLedger: StoreInside['readLedger'] = async (url) => {
 };
 
 /** See `StoreInside`: a `DatabaseSync` on the same file, with what `node:sqlite` sets by itself: `synchronous=FULL`. */
-export const openTransactions: StoreInside['openTransactions'] = async (url) => {
+export const openTransactions: StoreInternals['openTransactions'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 5_000 });
   return {
     async begin() {
@@ -33,7 +33,7 @@ export const openTransactions: StoreInside['openTransactions'] = async (url) => 
 };
 
 /** See `StoreInside`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
-export const countStatements: StoreInside['countStatements'] = (url) => {
+export const countStatements: StoreInternals['countStatements'] = (url) => {
   let count = 0;
   const wrap = (prototype: object, names: readonly string[]) => {
     const methods = prototype as Record<string, (...args: unknown[]) => unknown>;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import pg from 'pg';
-import type { StoreInside } from '../../inside.ts';
+import type { StoreInternals } from '../../store-internals.ts';
 
 async function withClient<Value>(url: string, use: (client: pg.Client) => Promise<Value>): Promise<Value> {
   const client = new pg.Client({ connectionString: url });
@@ -13,7 +13,7 @@ async function withClient<Value>(url: string, use: (client: pg.Client) => Promis
 }
 
 /** See `StoreInside`: the server's clock, by the shortest of several questions. */
-export const readStoreOffset: StoreInside['readStoreOffset'] = (url) =>
+export const readStoreOffset: StoreInternals['readStoreOffset'] = (url) =>
   withClient(url, async (client) => {
     let best = { tookMs: Number.POSITIVE_INFINITY, offset: 0 };
     for (let i = 0; i < 20; i++) {
@@ -28,7 +28,7 @@ export const readStoreOffset: StoreInside['readStoreOffset'] = (url) =>
   });
 
 /** See `StoreInside`. */
-export const readLedger: StoreInside['readLedger'] = (url) =>
+export const readLedger: StoreInternals['readLedger'] = (url) =>
   withClient(url, async (client) => {
     const { rows } = await client.query('SELECT count(*) AS count, max(decided_at) AS last FROM duly.slots');
     const { count, last } = rows[0] as { count: string; last: string | null };
@@ -36,7 +36,7 @@ export const readLedger: StoreInside['readLedger'] = (url) =>
   });
 
 /** See `StoreInside`: the same verbs run inline, so that every query of `pg` is made where it can be counted. */
-export const countStatements: StoreInside['countStatements'] = (url) => {
+export const countStatements: StoreInternals['countStatements'] = (url) => {
   let count = 0;
   // The driver that Duly finds: the bench may have one of its own.
   const { Client } = createRequire(import.meta.resolve('@duly/core'))('pg') as typeof pg;
@@ -49,7 +49,7 @@ export const countStatements: StoreInside['countStatements'] = (url) => {
 };
 
 /** See `StoreInside`. */
-export const openTransactions: StoreInside['openTransactions'] = async (url) => {
+export const openTransactions: StoreInternals['openTransactions'] = async (url) => {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   return {
