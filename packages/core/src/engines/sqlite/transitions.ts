@@ -153,14 +153,14 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
   const ref = serialRef(row.tenant, row.serial);
   const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
   if (holder?.job === row.seq) return createReady(work, row, event);
-  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  queueSerial(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
   if (holder === undefined && !hasEarlier(work, ref, row.due_at, row.seq)) {
     work.run(statements.job.takePlace, ref, row.seq);
     return createReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
   place(work, row, { status: 'BLOCKED', ready: false, event: event === storedRetried ? event : 'gate-shut' });
-  if (holder === undefined) seatNext(work, ref);
+  if (holder === undefined) promoteSerialHead(work, ref);
   return 'BLOCKED';
 }
 
@@ -169,7 +169,7 @@ function createReady(work: Work, row: WaitingRow, event: string): JobStatus {
 }
 
 /** Puts the due jobs of a serial key that nobody has promoted yet in line; `seq` is the one that comes just now, or -1. */
-export function lineUp(work: Work, key: { tenant: string | null; serial: string; seq: number }): void {
+export function queueSerial(work: Work, key: { tenant: string | null; serial: string; seq: number }): void {
   const ref = serialRef(key.tenant, key.serial);
   for (const row of work.all<WaitingRow>(statements.job.unpromotedOfSerial, { ...key, now: work.now })) {
     work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
@@ -204,12 +204,12 @@ export function leaveSerial(work: Work, row: Pick<JobStateRow, 'seq' | 'serial' 
   if (row.serial === null) return;
   const ref = serialRef(row.tenant, row.serial);
   if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
-  lineUp(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
-  seatNext(work, ref);
+  queueSerial(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
+  promoteSerialHead(work, ref);
 }
 
 /** Gives a free place to the first in line that is due. */
-export function seatNext(work: Work, ref: string): void {
+export function promoteSerialHead(work: Work, ref: string): void {
   for (;;) {
     const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
     if (next === undefined) return;
@@ -388,7 +388,7 @@ export function setFree(
   status: TerminalStatus | 'deleted',
 ): void {
   if (row.status === 'BLOCKED') work.run(statements.job.removeGatesOf, row.seq);
-  if (row.dedupe_key !== null) passKeyOn(work, row, row.dedupe_key, status);
+  if (row.dedupe_key !== null) transferDedupeKey(work, row, row.dedupe_key, status);
   for (const { job } of gatesBehind(work, row.id)) gateOpened(work, job);
   leaveSerial(work, row);
   if (work.tuple(statements.job.isWaitedFor, row.id) === undefined) return;
@@ -411,7 +411,7 @@ function gateOpened(work: Work, seq: number): void {
 }
 
 /** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
-function passKeyOn(
+function transferDedupeKey(
   work: Work,
   row: Pick<JobStateRow, 'id' | 'type' | 'tenant'>,
   key: string,

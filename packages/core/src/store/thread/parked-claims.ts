@@ -44,7 +44,7 @@ export interface ParkedClaims {
   close(node: string): Promise<void>;
 }
 
-interface Place {
+interface NodeClaims {
   delivered: Int32Array;
   /** Claims of the node that are on their way. */
   onTheWay: number;
@@ -59,32 +59,32 @@ const numberMax = 0x7fff_ffff;
 /** Makes room for parked claims. */
 export function createParkedClaims(options: ParkedClaimsOptions): ParkedClaims {
   const { engine, clock, random, onDelivered, onFailed, onNotTaken, onReturned } = options;
-  const places = new Map<string, Place>();
+  const claimsByNode = new Map<string, NodeClaims>();
   let lastNumber = 0;
 
-  async function useOne(place: Place, claim: ClaimRequest): Promise<void> {
+  async function useOne(claims: NodeClaims, claim: ClaimRequest): Promise<void> {
     const sinceElapsed = clock.elapsed();
-    place.onTheWay++;
+    claims.onTheWay++;
     try {
       const reply = await engine.exchange({ settle: [], claim });
       lastNumber = (lastNumber % numberMax) + 1;
-      if (reply.claimed.length > 0) deliver(place, lastNumber, reply.claimed);
+      if (reply.claimed.length > 0) deliver(claims, lastNumber, reply.claimed);
       onDelivered({ claim, number: lastNumber, reply, tookMs: clock.elapsed() - sinceElapsed });
-      answered(place, claim, reply);
+      answered(claims, claim, reply);
     } catch (error) {
-      answered(place, claim, null);
+      answered(claims, claim, null);
       onFailed(claim, error, clock.elapsed() - sinceElapsed);
     }
   }
 
   /** Of the worker, who takes them, and the timer, who takes them back, one comes first. */
-  function deliver(place: Place, number: number, jobs: ClaimedJob[]): void {
-    Atomics.store(place.delivered, 0, number);
-    clock.after(takeMsMax, () => void returnJobs(place, number, jobs), { unref: true });
+  function deliver(claims: NodeClaims, number: number, jobs: ClaimedJob[]): void {
+    Atomics.store(claims.delivered, 0, number);
+    clock.after(takeMsMax, () => void returnJobs(claims, number, jobs), { unref: true });
   }
 
-  async function returnJobs(place: Place, number: number, jobs: ClaimedJob[]): Promise<void> {
-    if (Atomics.compareExchange(place.delivered, 0, number, noDelivery) !== number) return;
+  async function returnJobs(claims: NodeClaims, number: number, jobs: ClaimedJob[]): Promise<void> {
+    if (Atomics.compareExchange(claims.delivered, 0, number, noDelivery) !== number) return;
     onNotTaken(jobs);
     const outcome = { kind: 'released', started: false, stopped: true } as const;
     const settle = jobs.map((job) => settlementOf({ job, outcome, report: null, random, backoff: null }));
@@ -93,44 +93,44 @@ export function createParkedClaims(options: ParkedClaimsOptions): ParkedClaims {
     if (reply !== null) onReturned(settle, reply);
   }
 
-  function answered(place: Place, claim: ClaimRequest, reply: ExchangeReply | null): void {
-    place.onTheWay--;
+  function answered(claims: NodeClaims, claim: ClaimRequest, reply: ExchangeReply | null): void {
+    claims.onTheWay--;
     const isNothing =
       reply !== null && reply.claimed.length === 0 && !reply.more && reply.soloSinceAt === null;
     // What was given before must be taken first, and only a worker that is idle is sure to be so until its next claim.
-    const isFree = place.onTheWay === 0 && Atomics.load(place.delivered, 0) === noDelivery;
-    if (isNothing && isFree && claim.idle && claim.limit > 0) place.parked = claim;
+    const isFree = claims.onTheWay === 0 && Atomics.load(claims.delivered, 0) === noDelivery;
+    if (isNothing && isFree && claim.idle && claim.limit > 0) claims.parked = claim;
   }
 
   return {
     open(node, delivered) {
       Atomics.store(delivered, 0, noDelivery);
-      places.set(node, { delivered, onTheWay: 0, parked: null, using: null });
+      claimsByNode.set(node, { delivered, onTheWay: 0, parked: null, using: null });
     },
     begin({ node }) {
-      const place = places.get(node);
-      if (place === undefined) return;
-      place.onTheWay++;
-      place.parked = null;
+      const claims = claimsByNode.get(node);
+      if (claims === undefined) return;
+      claims.onTheWay++;
+      claims.parked = null;
     },
     end(claim, reply) {
-      const place = places.get(claim.node);
+      const claims = claimsByNode.get(claim.node);
       // Closed and opened again in between, it is not the one that began.
-      if (place !== undefined && place.onTheWay > 0) answered(place, claim, reply);
+      if (claims !== undefined && claims.onTheWay > 0) answered(claims, claim, reply);
     },
     use(onBegin) {
-      const used = [...places].filter(([, { parked }]) => parked !== null);
+      const used = [...claimsByNode].filter(([, { parked }]) => parked !== null);
       onBegin(used.map(([node]) => node));
-      for (const [, place] of used) {
-        const claim = place.parked as ClaimRequest;
-        place.parked = null;
-        place.using = useOne(place, claim);
+      for (const [, claims] of used) {
+        const claim = claims.parked as ClaimRequest;
+        claims.parked = null;
+        claims.using = useOne(claims, claim);
       }
     },
     async close(node) {
-      const place = places.get(node);
-      places.delete(node);
-      await place?.using;
+      const claims = claimsByNode.get(node);
+      claimsByNode.delete(node);
+      await claims?.using;
     },
   };
 }

@@ -194,7 +194,7 @@ export class PlanModel {
       fromAt: number;
       toAt: number;
       newestFirst: boolean;
-      places: number;
+      capacity: number;
       reprocess: boolean;
       allow: boolean;
     },
@@ -216,7 +216,7 @@ export class PlanModel {
     const behind = ask.allow ? [] : this.everyOther();
     const created: string[] = [];
     for (const slotAt of slots) {
-      const ahead = created[created.length - ask.places];
+      const ahead = created[created.length - ask.capacity];
       created.push(
         this.createRun({
           slotAt,

@@ -403,7 +403,7 @@ class World {
       return true;
     }
     const created = planBackfill(input, request, { completed, unfinished });
-    const ask = { ...request, newestFirst: request.order === 'newest', places: request.concurrency };
+    const ask = { ...request, newestFirst: request.order === 'newest', capacity: request.concurrency };
     this.#accept(created.plan, this.#model.backfill(reported, ask, completed, unfinished));
     return true;
   }

@@ -58,7 +58,7 @@ async function exchangeOnce(
   const claimed = toClaimedJobs(work, reply.claimed);
   if (claim !== null) work.scanHints?.update(claim, now, scanned);
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
-  for (const place of reply.lost) settled[place] = 'lost';
+  for (const position of reply.lost) settled[position] = 'lost';
   return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked: scanned };
 }
 
@@ -72,7 +72,7 @@ function settleAndClaim(work: Work, input: ExchangeInput, asked: object | null):
     returned === null || returned.results.every((result) => result === null)
       ? null
       : textArray(returned.results),
-    returned === null || returned.ids.length === input.settle.length ? null : numberArray(returned.places),
+    returned === null || returned.ids.length === input.settle.length ? null : numberArray(returned.positions),
     others.length === 0 ? null : JSON.stringify(others),
     asked === null ? null : JSON.stringify(asked),
     input.repeat === true,
@@ -110,7 +110,7 @@ interface Returned {
   ids: string[];
   fences: number[];
   results: (string | null)[];
-  places: number[];
+  positions: number[];
 }
 
 /** So few are done in their order; more that simply returned are ended together. */
@@ -121,20 +121,20 @@ function sorted(settle: Settlement[]): { returned: Returned | null; others: obje
   const plain = settle.filter(isPlainSuccess);
   const isTogether = plain.length >= togetherMin || (plain.length === 1 && settle.length === 1);
   if (!isTogether) return { returned: null, others: settle.map(writtenSettlement) };
-  const returned: Returned = { ids: [], fences: [], results: [], places: [] };
+  const returned: Returned = { ids: [], fences: [], results: [], positions: [] };
   const seen = new Set<string>();
   const others: object[] = [];
-  for (const [place, one] of settle.entries()) {
+  for (const [position, one] of settle.entries()) {
     // The same job a second time in one call is judged by itself, after the first has ended it.
     if (!isPlainSuccess(one) || seen.has(one.id)) {
-      others.push(writtenSettlement(one, place));
+      others.push(writtenSettlement(one, position));
       continue;
     }
     seen.add(one.id);
     returned.ids.push(one.id);
     returned.fences.push(one.fence);
     returned.results.push(one.result);
-    returned.places.push(place);
+    returned.positions.push(position);
   }
   return { returned, others };
 }
@@ -150,10 +150,10 @@ function isPlainSuccess({ to, reason, spends, loss, report, error }: Settlement)
   );
 }
 
-function writtenSettlement(one: Settlement, place: number): object {
+function writtenSettlement(one: Settlement, position: number): object {
   const { id, fence, to, reason, spends, started, loss, due, result, error, report } = one;
   return {
-    ...{ i: place, id, fence, to, reason, spends, started, loss, result },
+    ...{ i: position, id, fence, to, reason, spends, started, loss, result },
     ...(!canTransition('RUNNING', to) && { impossible: true }),
     ...(due !== null && { due: checkedDue(due) }),
     ...(error !== null && { error: JSON.stringify(error) }),

@@ -324,9 +324,9 @@ function mergeHeads(
       more = true;
       break;
     }
-    const places = left.get(head.type) as number;
-    if (places <= 0) continue;
-    left.set(head.type, places - 1);
+    const capacity = left.get(head.type) as number;
+    if (capacity <= 0) continue;
+    left.set(head.type, capacity - 1);
     heads.push(head);
   }
   return { heads, more };

@@ -14,10 +14,10 @@ import {
   hasEarlier,
   type JobStateRow,
   leaveSerial,
-  lineUp,
   place,
+  promoteSerialHead,
+  queueSerial,
   readJobState,
-  seatNext,
   serialRef,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
@@ -189,8 +189,8 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   const dueAt = dueAtOf(work, spec.due);
   const gates = [...spec.gates.filter((gate) => isShut(work, gate.kind, gate.ref)), ...moreGates];
   const isDue = dueAt <= work.now;
-  const isInLine = gates.length === 0 && isDue && mustStandInLine(work, spec, dueAt);
-  const status: JobStatus = gates.length > 0 || isInLine ? 'BLOCKED' : isDue ? 'PENDING' : 'SCHEDULED';
+  const isQueued = gates.length === 0 && isDue && hasSerialPredecessor(work, spec, dueAt);
+  const status: JobStatus = gates.length > 0 || isQueued ? 'BLOCKED' : isDue ? 'PENDING' : 'SCHEDULED';
   const { slot } = spec;
   const seq = work.insert(
     statements.job.insert,
@@ -224,7 +224,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   );
   if (seq === null) return existing(work, spec);
   for (const gate of gates) work.run(statements.job.addGate, gate.kind, gate.ref, 0, seq);
-  if (isInLine)
+  if (isQueued)
     work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), dueAt, seq);
   else if (status === 'PENDING' && spec.serial !== null) {
     work.run(statements.job.takePlace, serialRef(spec.tenant, spec.serial), seq);
@@ -244,12 +244,12 @@ function isShut(work: Work, kind: string, ref: string): boolean {
 }
 
 /** Whether a new job that is due has to stand in line for its serial place. */
-function mustStandInLine(work: Work, { tenant, serial }: JobSpec, dueAt: number): boolean {
+function hasSerialPredecessor(work: Work, { tenant, serial }: JobSpec, dueAt: number): boolean {
   if (serial === null) return false;
   const ref = serialRef(tenant, serial);
-  lineUp(work, { tenant, serial, seq: -1 });
+  queueSerial(work, { tenant, serial, seq: -1 });
   const isTaken = () => work.get(statements.job.placeHolder, ref) !== undefined;
   // It will be the last one made, so of equal due instants it comes last.
-  if (!isTaken() && hasEarlier(work, ref, dueAt, Number.MAX_SAFE_INTEGER)) seatNext(work, ref);
+  if (!isTaken() && hasEarlier(work, ref, dueAt, Number.MAX_SAFE_INTEGER)) promoteSerialHead(work, ref);
   return isTaken();
 }

@@ -121,7 +121,7 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
       event: settlement.loss === 'none' ? undefined : 'lost',
     });
   } else {
-    goAgain(work, row, settlement, { spent, losses, begunLosses, isUnstarted });
+    rescheduleAttempt(work, row, settlement, { spent, losses, begunLosses, isUnstarted });
   }
   return 'done';
 }
@@ -149,7 +149,7 @@ const events: Record<string, string> = {
   lost: 'lost',
 };
 
-function goAgain(
+function rescheduleAttempt(
   work: Work,
   row: JobStateRow,
   settlement: Settlement,

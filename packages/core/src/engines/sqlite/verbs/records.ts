@@ -15,7 +15,7 @@ export function isReading({ groups }: RecordsInput): boolean {
 /** See the contract. */
 export function records(work: Work, input: RecordsInput): Omit<RecordsReply, 'now'> {
   const groups = eachGroup(work, input.groups, (group) =>
-    group.ops.map((op) => operate(work, group.actor, op)),
+    group.ops.map((op) => applyRecordOp(work, group.actor, op)),
   );
   return { groups };
 }
@@ -25,7 +25,7 @@ function readRecord(work: Work, { kind, key }: { kind: string; key: string }): S
   return row && { ...row };
 }
 
-function operate(work: Work, actor: string, op: Operation): SettingRecord[] {
+function applyRecordOp(work: Work, actor: string, op: Operation): SettingRecord[] {
   if (op.op === 'list') {
     const rows = work.all<SettingRecord>(statements.record.list, op.kind, op.after ?? '', op.limit);
     return rows.map((row) => ({ ...row }));
