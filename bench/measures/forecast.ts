@@ -30,7 +30,7 @@ export const forecast: Measure = {
         const wave = Array.from({ length: Math.min(waveCount, count - done) }, (_, i) => done + i);
         await Promise.all(
           wave.map((i) =>
-            duly.schedules.put({ task: `task-${i % 50}`, name: `schedule-${i}`, ...ruleOf(i) }),
+            duly.schedules.put({ type: `task-${i % 50}`, name: `schedule-${i}`, ...ruleOf(i) }),
           ),
         );
       }

@@ -130,7 +130,7 @@ test('five processes declare it: the store has one schedule, and each day one ru
     });
   }
   await Promise.all(five.map((one) => one.start()));
-  const { schedules } = await first.schedules.list({ task: 'analytics_report' });
+  const { schedules } = await first.schedules.list({ type: 'analytics_report' });
   assert.equal(schedules.length, 1);
   // Nobody waits for two in the morning: three nights of the past are run now, by whoever is free.
   await first.schedules.backfill('analytics_report', {

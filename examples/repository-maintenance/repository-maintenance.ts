@@ -60,7 +60,7 @@ export function defineMaintenance(duly: Duly, maintain: Maintain) {
       const found: Schedule[] = [];
       let cursor: string | undefined;
       do {
-        const page = await duly.schedules.list({ task: maintenance.name, ...(cursor && { cursor }) });
+        const page = await duly.schedules.list({ type: maintenance.name, ...(cursor && { cursor }) });
         found.push(...page.schedules);
         cursor = page.nextCursor ?? undefined;
       } while (cursor !== undefined);

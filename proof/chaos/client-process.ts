@@ -275,7 +275,7 @@ async function once(): Promise<void> {
 
 /** Pauses what may be paused for a moment; some are let go on before. */
 async function pause(): Promise<void> {
-  const target = [{ task: 'flaky' }, { queue: 'default' }, { all: true } as const][upTo(3)] as PauseTarget;
+  const target = [{ type: 'flaky' }, { queue: 'default' }, { all: true } as const][upTo(3)] as PauseTarget;
   const key = pauseKey(target);
   await call('pauseClaims', key, () => duly.pause(target, { until: time.now() + 2_500 }).then(() => null));
   await systemClock.sleep(upTo(800));

@@ -46,7 +46,7 @@ function drawAwaited(dice: Dice): Step[] {
     ? ({ rate: 4 * second, anchor: 'epoch', overlap: 'bufferOne' } as const)
     : { delay: 4 * second };
   return Array.from({ length: awaitedCount }, (_, i): Step => {
-    const definition: ScheduleDefinition = { task: 'steady', name: `awaited${i}`, ...rule, input };
+    const definition: ScheduleDefinition = { type: 'steady', name: `awaited${i}`, ...rule, input };
     return { atMs, by, do: 'put', definition };
   });
 }

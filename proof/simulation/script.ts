@@ -98,7 +98,7 @@ export interface Script {
   leaseMs: number;
   nodes: ScriptNode[];
   /** Schedules that tasks declare, by release. */
-  declared: Record<string, Partial<Record<TaskName, Omit<ScheduleDefinition, 'task'>>>>;
+  declared: Record<string, Partial<Record<TaskName, Omit<ScheduleDefinition, 'type'>>>>;
   steps: Step[];
   /** Whether the store is a file, on which the program has connections of its own. */
   hasFile: boolean;
@@ -182,7 +182,7 @@ function drawWorld(seed: number): Script {
       // A declaration that is refused would keep the node from starting: that is its author's to see, and not a fault of the cluster.
       const { startAt: _start, endAt: _end, ...every } = drawDefinition(dice, 'declared', startAt);
       declared[release] =
-        dice.chance(0.8) || release === '1' ? { [every.task as TaskName]: withoutTask(every) } : {};
+        dice.chance(0.8) || release === '1' ? { [every.type as TaskName]: withoutType(every) } : {};
     }
   }
   const hasFile = seed % fileEvery === 1;
@@ -274,7 +274,7 @@ function drawZoned(dice: Dice, change: ClockChange, { startAt, lastsMs }: Script
     by: dice.below(1_000),
     do: 'put',
     definition: {
-      task: dice.one(['quick', 'quick', 'slow'] as const),
+      type: dice.one(['quick', 'quick', 'slow'] as const),
       name,
       ...drawZonedRule(dice, change),
       ...drawPolicies(dice, 10 * second, false, startAt),
@@ -311,7 +311,7 @@ function drawRemade(dice: Dice, { startAt, lastsMs }: Script): Step[] {
 function withLostDecisions(script: Script, dice: Dice): Script {
   const weather = { replyLost: 0.3, slow: 0, crash: 0, notificationLost: 0.8 };
   const definition: ScheduleDefinition = {
-    ...{ task: 'quick', name: 's7', rate: 4 * second, anchor: 'start', overlap: 'allow' },
+    ...{ type: 'quick', name: 's7', rate: 4 * second, anchor: 'start', overlap: 'allow' },
     input: { call: null, ms: 0, failures: 0 },
   };
   const steps: Step[] = [
@@ -328,7 +328,7 @@ function drawDeletedRuns(dice: Dice, { lastsMs }: Script): Step[] {
   const by = (): number => dice.below(1_000);
   const atMs = dice.below(lastsMs / 2);
   const definition: ScheduleDefinition = {
-    ...{ task: 'slow', name: `s${schedule}`, rate: minute, overlap: 'bufferAll', bufferLimit: 5 },
+    ...{ type: 'slow', name: `s${schedule}`, rate: minute, overlap: 'bufferAll', bufferLimit: 5 },
     input: { call: null, ms: second, failures: 0 },
   };
   const trigger = { do: 'trigger', schedule, allow: false, hasInput: false } as const;
@@ -340,7 +340,7 @@ function drawDeletedRuns(dice: Dice, { lastsMs }: Script): Step[] {
   ];
 }
 
-function withoutTask({ task: _task, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'task'> {
+function withoutType({ type: _type, ...rest }: ScheduleDefinition): Omit<ScheduleDefinition, 'type'> {
   return rest;
 }
 
@@ -503,7 +503,7 @@ function withSteps(script: Script, steps: Step[]): Script {
 /** Slots that are merged into a run that waits, by nodes whose calls take seconds: it may have started before they are there. */
 function drawSlowMerges(dice: Dice, lastsMs: number): Step[] {
   const definition: ScheduleDefinition = {
-    ...{ task: 'slow', name: 'merging', rate: 2 * second, overlap: 'bufferOne' },
+    ...{ type: 'slow', name: 'merging', rate: 2 * second, overlap: 'bufferOne' },
     input: { call: null, ms: dice.one([2_500, 3_000, 5_000]), failures: 0 },
   };
   const weather = { replyLost: 0, slow: 0.4, crash: 0, notificationLost: 0 };
@@ -517,9 +517,9 @@ function drawSlowMerges(dice: Dice, lastsMs: number): Step[] {
 function drawEndings(dice: Dice): Step[] {
   const overlap = dice.one(['cancelOther', 'terminateOther'] as const);
   const long = { call: null, ms: 12_000, failures: 0 };
-  const ending: ScheduleDefinition = { task: 'slow', name: 'ending', rate: 5 * second, overlap, input: long };
+  const ending: ScheduleDefinition = { type: 'slow', name: 'ending', rate: 5 * second, overlap, input: long };
   const failing: ScheduleDefinition = {
-    ...{ task: 'flaky', name: 'failing', rate: 5 * second, pauseAfterFailures: 1 },
+    ...{ type: 'flaky', name: 'failing', rate: 5 * second, pauseAfterFailures: 1 },
     input: { call: null, ms: 0, failures: 4 },
   };
   const create = {
@@ -806,7 +806,7 @@ function drawDefinition(dice: Dice, name: string, startAt: number): ScheduleDefi
   const { rule, periodMs } = drawRule(dice);
   const task = dice.one(['quick', 'quick', 'slow', 'slow', 'flaky', 'once', 'stubborn'] as const);
   return {
-    task,
+    type: task,
     name,
     ...rule,
     ...drawPolicies(dice, periodMs, 'delay' in rule, startAt),

@@ -19,8 +19,8 @@ const skip = hasLibrary
   : 'libfaketime is neither there nor to be installed; the same steps on an injected clock: store-clock.test.ts';
 
 /** The same rule under each way to treat what was missed. */
-const each = (rule: Omit<ScheduleDefinition, 'task'>): ScheduleDefinition[] =>
-  (['skip', 'latest', 'all'] as const).map((missed) => ({ ...rule, task: 'work', name: missed, missed }));
+const each = (rule: Omit<ScheduleDefinition, 'type'>): ScheduleDefinition[] =>
+  (['skip', 'latest', 'all'] as const).map((missed) => ({ ...rule, type: 'work', name: missed, missed }));
 
 /** The slots of a schedule that ran, in order. */
 async function ranSlots({ client, began }: TimedCluster, name: string): Promise<string[]> {
@@ -131,7 +131,7 @@ describe('the edge of time', { concurrency: true, skip, timeout }, () => {
   test('back by an hour while it runs: now does not go back, no slot is decided twice, and nothing is early', async (t: TestContext) => {
     const cluster = createTimedCluster(t);
     const node = await cluster.start(Date.UTC(2027, 5, 1, 10, 33), [
-      { task: 'work', name: 'tick', rate: '1s', anchor: 'epoch', overlap: 'allow' },
+      { type: 'work', name: 'tick', rate: '1s', anchor: 'epoch', overlap: 'allow' },
     ]);
     const long = await startLong(cluster);
     const beforeAt = await cluster.now();
@@ -156,8 +156,8 @@ describe('the edge of time', { concurrency: true, skip, timeout }, () => {
     const cluster = createTimedCluster(t);
     // Some seconds before two o'clock in New York, when it becomes three; some, for a process needs a moment to start.
     await cluster.start(Date.UTC(2027, 2, 14, 6, 59, 40), [
-      { task: 'work', name: 'gap', cron: '30 2 * * *', timezone: 'America/New_York' },
-      { task: 'work', name: 'hourly', cron: '0 * * * *', timezone: 'America/New_York' },
+      { type: 'work', name: 'gap', cron: '30 2 * * *', timezone: 'America/New_York' },
+      { type: 'work', name: 'hourly', cron: '0 * * * *', timezone: 'America/New_York' },
     ]);
     await cluster.until(() => cluster.began().length >= 2);
     assert.deepEqual(await ranSlots(cluster, 'gap'), ['03-14T07:00']);
@@ -191,8 +191,8 @@ describe('the edge of time', { concurrency: true, skip, timeout }, () => {
     const cluster = createTimedCluster(t);
     const rule = { cron: '30 1 * * *', timezone: 'America/New_York' };
     const node = await cluster.start(Date.UTC(2027, 10, 7, 5, 10), [
-      { task: 'work', name: 'once', ...rule },
-      { task: 'work', name: 'both', ...rule, dst: { repeat: 'both' } },
+      { type: 'work', name: 'once', ...rule },
+      { type: 'work', name: 'both', ...rule, dst: { repeat: 'both' } },
     ]);
     // Past half past one in New York, and then past the next one.
     step(node, hourMs / 3);
@@ -236,7 +236,7 @@ describe('the edge of time', { concurrency: true, skip, timeout }, () => {
   test('two processes whose clocks are an hour apart: the file has one time, nothing is early, double or lost', async (t: TestContext) => {
     const cluster = createTimedCluster(t);
     const startAt = Date.UTC(2027, 5, 1, 10, 33);
-    const tick = { task: 'work', name: 'tick', rate: '1s', anchor: 'epoch', overlap: 'allow' } as const;
+    const tick = { type: 'work', name: 'tick', rate: '1s', anchor: 'epoch', overlap: 'allow' } as const;
     const right = await cluster.start(startAt, [tick]);
     const ahead = await cluster.start(right.time.now() + hourMs, [tick]);
     assert.deepEqual(right.warnings, []);

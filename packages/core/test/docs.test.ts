@@ -157,7 +157,7 @@ test('the reference of options lists exactly what the source takes', async (t) =
     'new Duly()': (wrong) => new Duly(wrong),
     'duly.task()': (wrong) => duly.task({ name: 'b', run: () => {}, ...(wrong as object) }),
     'Options of a job': (wrong) => task.now(1, wrong),
-    Schedules: (wrong) => duly.schedules.put({ task: 'a', cron: '0 0 * * *', ...(wrong as object) }),
+    Schedules: (wrong) => duly.schedules.put({ type: 'a', cron: '0 0 * * *', ...(wrong as object) }),
     'duly.start()': (wrong) => resolveStart(wrong, resolved),
     'duly.stop()': (wrong) => resolveStop(wrong, resolved),
     'duly.lock()': (wrong) => duly.lock('a', wrong, () => 1),

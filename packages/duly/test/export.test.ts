@@ -46,14 +46,14 @@ const command = (argv: string[], more: object = {}): object => ({
 });
 const samples: ScheduleDefinition[] = [
   {
-    task: 'mail',
+    type: 'mail',
     name: 'monday',
     cron: '0 8 * * MON',
     timezone: 'Europe/Rome',
     input: { off: '50%', quote: "it's" },
   },
   {
-    task: 'mail',
+    type: 'mail',
     name: 'Größe / odd "name"',
     cron: '*/5 * * * *',
     missed: 'all',
@@ -63,7 +63,7 @@ const samples: ScheduleDefinition[] = [
     note: 'why',
   },
   {
-    task: 'mail',
+    type: 'mail',
     name: 'text',
     cron: '@daily',
     input: '5',
@@ -74,7 +74,7 @@ const samples: ScheduleDefinition[] = [
     overlap: 'cancelOther',
   },
   {
-    task: 'duly:command',
+    type: 'duly:command',
     name: 'plain',
     cron: '0 2 * * *',
     timezone: 'Asia/Kolkata',
@@ -84,7 +84,7 @@ const samples: ScheduleDefinition[] = [
     delivery: 'at-most-once',
   },
   {
-    task: 'duly:command',
+    type: 'duly:command',
     name: 'said',
     cron: '0 2 * * *',
     input: command(argvOf({ line: 'cat', shell: '/bin/bash', user: 'ada' }, 'runuser'), {
@@ -93,13 +93,13 @@ const samples: ScheduleDefinition[] = [
     }),
   },
   {
-    task: 'duly:command',
+    type: 'duly:command',
     name: 'argv',
     cron: '0 2 * * *',
     input: { command: { argv: ['python3', 'a b.py', '{{input.x}}'], cwd: '/srv' } },
   },
   {
-    task: 'duly:command',
+    type: 'duly:command',
     name: 'image',
     cron: '0 3 * * *',
     input: command([
@@ -118,7 +118,7 @@ const samples: ScheduleDefinition[] = [
     ]),
   },
   {
-    task: 'duly:shadow',
+    type: 'duly:shadow',
     name: 'shadow',
     cron: '0 2 * * *',
     input: command(argvOf({ line: 'true', shell: '/bin/sh', user: null }, 'none')),
@@ -207,10 +207,10 @@ test('what was exported as CronJobs is imported as it was, and is what Kubernete
 
 test('a schedule that neither can say is a comment with the reason', async () => {
   const schedules = await stored([
-    { task: 'mail', name: 'rate', rate: '10m' },
-    { task: 'mail', name: 'last', cron: '0 0 L * *' },
-    { task: 'mail', name: 'seconds', cron: '*/5 * * * * *' },
-    { task: 'mail', name: 'bounded', cron: '0 0 * * *', maxRuns: 3 },
+    { type: 'mail', name: 'rate', rate: '10m' },
+    { type: 'mail', name: 'last', cron: '0 0 L * *' },
+    { type: 'mail', name: 'seconds', cron: '*/5 * * * * *' },
+    { type: 'mail', name: 'bounded', cron: '0 0 * * *', maxRuns: 3 },
   ]);
   const reasons = ['maxRuns', 'L, W, # and ?', 'rate', 'five fields'];
   for (const lines of [

@@ -118,8 +118,8 @@ test('odd lines: each becomes a schedule, or is told with its reason', () => {
   const [one] = schedules;
   assert.equal(lineOf(commandIn(one?.definition ?? {}).argv)?.line, '/opt/one --date=$(date +%Y-%m-%d)');
   const task = schedules.find(({ name }) => name === 'duly-run')?.definition;
-  assert.deepEqual([task?.task, task?.input, task?.retry], ['nightly_report', { full: true }, undefined]);
-  assert.equal(schedules.find(({ name }) => name === 'duly-run-2')?.definition.task, 'duly:command');
+  assert.deepEqual([task?.type, task?.input, task?.retry], ['nightly_report', { full: true }, undefined]);
+  assert.equal(schedules.find(({ name }) => name === 'duly-run-2')?.definition.type, 'duly:command');
 });
 
 test('lines of other crons: a minus sign for no log, an empty CRON_TZ, and times that only they know', () => {
@@ -412,7 +412,7 @@ test('a shadow runs nothing, and is compared with what cron did', async () => {
   ).schedules;
   const schedule = await duly.schedules.put({
     ...(planned?.definition as NonNullable<typeof planned>['definition']),
-    task: shadowTaskName,
+    type: shadowTaskName,
   });
   const ran = await duly.advance('5h');
   assert.deepEqual([ran.length, ran[0]?.result], [5, { shadow: true }]);

@@ -39,7 +39,7 @@ test('every field of a CronJob has its policy, and the mapping tells it', () => 
   assert.deepEqual(leftOut, []);
   const [one] = schedules;
   assert.deepEqual(one?.definition, {
-    task: 'duly:command',
+    type: 'duly:command',
     name: 'hello',
     cron: '*/5 * * * *',
     timezone: 'Europe/Rome',

@@ -389,7 +389,7 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
 test('a config declares schedules of tasks that stand elsewhere', async (t) => {
   const folder = createFolder(t);
   const config = (task: string): string =>
-    `export default { app: 'studio', schedules: [{ task: '${task}', name: 'weekly', cron: '@weekly' }] };`;
+    `export default { app: 'studio', schedules: [{ type: '${task}', name: 'weekly', cron: '@weekly' }] };`;
   folder.write({
     'tasks/report.mjs': `export default { name: 'report', every: '@daily', run() {} };`,
     'duly.config.mjs': config('report'),

@@ -7,8 +7,8 @@ const hour = 3_600_000;
 
 test('a day has every slot of every schedule that is to come, and nothing of another tenant', async (t) => {
   const { ask, duly, key } = await startServer(t, { tasks: [task] });
-  await duly.schedules.put({ task: 'work', name: 'hourly', cron: '0 * * * *', tenant: 'a' });
-  await duly.schedules.put({ task: 'work', name: 'daily', cron: '0 2 * * *', tenant: 'b' });
+  await duly.schedules.put({ type: 'work', name: 'hourly', cron: '0 * * * *', tenant: 'a' });
+  await duly.schedules.put({ type: 'work', name: 'daily', cron: '0 2 * * *', tenant: 'b' });
   const from = Math.ceil(Date.now() / hour) * hour;
   const query = `from=${new Date(from).toISOString()}&to=${new Date(from + 24 * hour).toISOString()}`;
   const { json } = await ask(`/api/day?${query}`);
@@ -28,7 +28,7 @@ test('a day has every slot of every schedule that is to come, and nothing of ano
 
 test('slots that lie too close to be told apart are one bar, with how many they are', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [task] });
-  await duly.schedules.put({ task: 'work', name: 'busy', cron: '* * 3 * * *' });
+  await duly.schedules.put({ type: 'work', name: 'busy', cron: '* * 3 * * *' });
   const from = Math.ceil(Date.now() / (24 * hour)) * 24 * hour;
   const query = `from=${new Date(from).toISOString()}&to=${new Date(from + 24 * hour).toISOString()}`;
   const [busy] = (await ask(`/api/day?${query}`)).json.data;
@@ -81,8 +81,8 @@ test('a day that ends before it begins, or lasts for weeks, is refused', async (
 test('more schedules than a picture holds come in pages, and those that are due next first', async (t) => {
   const { ask, duly } = await startServer(t);
   const names = Array.from({ length: 202 }, (_, n) => `n-${String(n).padStart(3, '0')}`);
-  await Promise.all(names.map((name) => duly.schedules.put({ task: 'work', name, cron: '0 0 1 1 *' })));
-  await duly.schedules.put({ task: 'work', name: 'zz', rate: '1m' });
+  await Promise.all(names.map((name) => duly.schedules.put({ type: 'work', name, cron: '0 0 1 1 *' })));
+  await duly.schedules.put({ type: 'work', name: 'zz', rate: '1m' });
   const from = new Date().toISOString();
   const to = new Date(Date.now() + 3_600_000).toISOString();
   const read = async (query: string) => (await ask(`/api/day?from=${from}&to=${to}${query}`)).json;

@@ -354,7 +354,7 @@ test('a failure of the store tells nobody where the store is', () => {
 test('an id of another tenant cannot be told from one that never was', async (t) => {
   const { ask, key, duly } = await startServer(t);
   const job = await duly.taskNamed('work').in('1h', 1, { tenant: 'a' });
-  const schedule = await duly.schedules.put({ task: 'work', cron: '0 0 * * *', tenant: 'a' });
+  const schedule = await duly.schedules.put({ type: 'work', cron: '0 0 * * *', tenant: 'a' });
   const other = await key('read', 'b');
   const never = (id: string) => `${id.slice(0, -4)}0000`;
   for (const [path, id] of [

@@ -27,7 +27,7 @@ export async function createSamples({ duly, ask }: Fixture): Promise<Samples> {
     dedupe: { key: 'k' },
   });
   const schedule = await duly.schedules.put({
-    task: 'work',
+    type: 'work',
     name: scheduleForA,
     cron: '0 0 * * *',
     tenant: 'a',

@@ -25,7 +25,7 @@ test('stats tell by task what became of the jobs that ended lately', async (t) =
 test('stats of schedules tell how their runs ended, and the last success', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [good, bad], start: true });
   for (const task of ['good', 'bad']) {
-    await duly.schedules.put({ task, name: `every-${task}`, cron: '0 2 1 1 *' });
+    await duly.schedules.put({ type: task, name: `every-${task}`, cron: '0 2 1 1 *' });
     const { job } = await duly.schedules.trigger(`every-${task}`);
     await job?.result().catch(() => null);
   }

@@ -138,7 +138,7 @@ const listedCountMax = 100;
 /** A schedule with what is shown of it. */
 interface Played extends ScheduleToPlay {
   name: string;
-  task: string;
+  type: string;
   calendar: Rule;
 }
 
@@ -193,7 +193,7 @@ async function readPlayed(
 function toPlayed(record: ScheduleRecord, read: ReturnType<typeof readSchedule>): Played {
   const { spec, state, rule, planRule } = read;
   const { id, generation, name } = record;
-  return { id, generation, spec, state, rule: planRule, calendar: rule, name, task: spec.job.type };
+  return { id, generation, spec, state, rule: planRule, calendar: rule, name, type: spec.job.type };
 }
 
 async function forecastOf(
@@ -220,7 +220,7 @@ async function forecastOf(
     const before = runs.count;
     let isGuessed = false;
     const drawMs = (): number => {
-      const drawn = usual.draw(schedule.id, schedule.task);
+      const drawn = usual.draw(schedule.id, schedule.type);
       if (drawn === null) isGuessed = true;
       return drawn ?? takesMs;
     };

@@ -3,12 +3,12 @@ import { snakeName } from '../base/snake-case.ts';
 import type { DeclaredTask } from '../jobs/task-definition.ts';
 import type { ScheduleDefinition } from './definition/definition.ts';
 
-/** A definition as `POST /api/schedules` takes it and `duly schedules export` writes it: `type` for the task, snake case, instants as texts. */
+/** A definition as `POST /api/schedules` takes it and `duly schedules export` writes it: snake case, instants as texts. */
 export type DefinitionJson = Record<string, unknown>;
 
 /** What a schedule is made from, as JSON. */
-export function toDefinitionJson({ task, name, ...rest }: ScheduleDefinition): DefinitionJson {
-  return { ...(name === undefined ? {} : { name }), type: task, ...outerSnake(rest) };
+export function toDefinitionJson({ type, name, ...rest }: ScheduleDefinition): DefinitionJson {
+  return { ...(name === undefined ? {} : { name }), type, ...outerSnake(rest) };
 }
 
 /** What a task says of its jobs, as JSON. */
@@ -22,7 +22,7 @@ export function fromDefinitionJson({ type, ...rest }: DefinitionJson): ScheduleD
     camelName(field),
     field === 'retry' && isObject(value) ? renamed(value, camelName) : value,
   ]);
-  return { task: type, ...Object.fromEntries(fields) } as ScheduleDefinition;
+  return { type, ...Object.fromEntries(fields) } as ScheduleDefinition;
 }
 
 /** Outer names only: what is inside is the same in both, or the user's own. The retry policy alone has a name of two words. */

@@ -53,10 +53,10 @@ export function secondRule(identity: ScheduleIdentity) {
   });
 }
 
-/** Two tasks for one schedule in one process. */
-export function secondTask(identity: ScheduleIdentity, task: string) {
+/** Two types for one schedule in one process. */
+export function secondType(identity: ScheduleIdentity, type: string) {
   return dulyError('schedule_conflict', {
-    message: `The schedule ${nameOf(identity)} was given to the task "${task}" by this process before.`,
+    message: `The schedule ${nameOf(identity)} was given to the task "${type}" by this process before.`,
     hint: 'Give each schedule its own "name"; the name of the task is the default.',
     details: { name: identity.name },
   });

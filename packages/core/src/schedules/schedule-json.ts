@@ -9,7 +9,7 @@ type Instant = string;
 export interface ScheduleJson {
   id: string;
   name: string;
-  /** Name of the task. */
+  /** Type of its jobs: the name of the task. */
   type: string;
   app: string | null;
   tenant: string | null;
@@ -77,7 +77,7 @@ export function toScheduleJson(schedule: Schedule): ScheduleJson {
   return {
     id: schedule.id,
     name: schedule.name,
-    type: schedule.task,
+    type: schedule.type,
     app: schedule.app,
     tenant: schedule.tenant,
     status: schedule.status,

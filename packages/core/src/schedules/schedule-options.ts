@@ -21,11 +21,11 @@ export interface SchedulesFilter {
   app?: string | null;
   tenant?: string | null;
   name?: string;
-  task?: string;
+  type?: string;
   status?: Exclude<ScheduleStatus, 'deleted'>;
-  /** A part of the name, the task, the tenant or the rule in words, in capitals or not. */
+  /** A part of the name, the type, the tenant or the rule in words, in capitals or not. */
   search?: string;
-  /** `due`: what is due next first, without what is due at no time; one page, and not with `task`, `status`, `search` or `cursor`. Default `name`. */
+  /** `due`: what is due next first, without what is due at no time; one page, and not with `type`, `status`, `search` or `cursor`. Default `name`. */
   order?: 'name' | 'due';
   /** 1 to 1000, default 100. */
   limit?: number;
@@ -150,7 +150,7 @@ export const filterNames: OptionNames<SchedulesFilter> = {
   app: true,
   tenant: true,
   name: true,
-  task: true,
+  type: true,
   status: true,
   search: true,
   order: true,

@@ -61,8 +61,8 @@ export interface Schedule {
   /** The app that declares it; null: dynamic, made by `every()`. */
   app: string | null;
   tenant: string | null;
-  /** Name of the task that it runs. */
-  task: string;
+  /** Type of its jobs: the name of the task that it runs. */
+  type: string;
   /** Grows when a deleted schedule is made again under the same name. */
   generation: number;
   status: ScheduleStatus;
@@ -190,7 +190,7 @@ export function toSchedule(
     name: record.name,
     app: record.app,
     tenant: record.tenant,
-    task: job.type,
+    type: job.type,
     generation: record.generation,
     status: deleted === null ? statusOf(parsed, pause) : 'deleted',
     kind: rule.kind,
@@ -292,7 +292,7 @@ function driftOf({ spec }: ParsedSchedule): ScheduleDrift | null {
 
 function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule): ScheduleDefinition {
   const { job, rule, written, note } = spec;
-  const definition: Record<string, unknown> = { task: job.type, name, ...rule, ...written };
+  const definition: Record<string, unknown> = { type: job.type, name, ...rule, ...written };
   if ((rule.exclude as unknown[] | undefined)?.length === 0) delete definition.exclude;
   if ('rate' in rule || 'delay' in rule) delete definition.dst;
   const input = fromJson(job.input, 'input');

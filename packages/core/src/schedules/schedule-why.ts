@@ -27,7 +27,7 @@ import {
 export interface SlotWhy {
   schedule: string;
   scheduleId: string;
-  task: string;
+  type: string;
   slot: Date;
   /** The date that the slot belongs to, as its run is told it: for a time in a gap the one that the rule named. */
   date: string;
@@ -121,7 +121,7 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
   return {
     schedule: record.name,
     scheduleId: record.id,
-    task: parsed.spec.job.type,
+    type: parsed.spec.job.type,
     slot: new Date(slotAt),
     date: parsed.rule.slotDateOf(slotAt),
     wall: { date: reading.date, time: reading.time, timezone: parsed.rule.timezone },

@@ -58,7 +58,7 @@ import {
 import { planPauseUnread, planResumeUnread } from './planner/plan-unreadable.ts';
 import { calendarSlots, previewDelay } from './planner/upcoming-slot.ts';
 import { earlierGenerations, type Kept } from './schedule-deleted.ts';
-import { declaredTwice, isDisabled, missingSchedule, secondRule, secondTask } from './schedule-errors.ts';
+import { declaredTwice, isDisabled, missingSchedule, secondRule, secondType } from './schedule-errors.ts';
 import {
   type ApplyOptions,
   applyNames,
@@ -119,8 +119,8 @@ export class Schedules {
   readonly #writes: ScheduleWrites;
   readonly #finder: ScheduleFinder;
   readonly #declared: DeclaredSchedules;
-  /** The rules that this process gave by `every()`, and of which task, by schedule id. */
-  readonly #given = new Map<string, { rule: string; task: string }>();
+  /** The rules that this process gave by `every()`, and of which type, by schedule id. */
+  readonly #given = new Map<string, { rule: string; type: string }>();
 
   /** Made by `new Duly`. */
   constructor(deps: SchedulesDeps) {
@@ -135,7 +135,7 @@ export class Schedules {
   /** A page of the schedules that match, by name, or by when they are due. */
   async list(filter?: SchedulesFilter): Promise<SchedulePage> {
     const {
-      task,
+      type,
       status,
       search,
       order = 'name',
@@ -145,14 +145,14 @@ export class Schedules {
     } = readOptions(filter, 'schedules.list()', filterNames);
     if (status !== undefined) readWord(status, 'status', statuses);
     if (readWord(order, 'order', ['name', 'due']) === 'due') {
-      for (const [name, value] of Object.entries({ task, status, search, cursor }))
+      for (const [name, value] of Object.entries({ type, status, search, cursor }))
         if (value !== undefined) refuseOption(name, value, 'not to be given with the order "due"');
     }
     const sought = search === undefined ? null : readName(search, 'search').toLowerCase();
     const wanted = readWholeNumber(limit, 'limit', 1, 1_000);
     const engine = await this.#deps.engine();
-    // Task, status and words are not the store's to know: whole pages are read until enough of them match.
-    const isAll = task === undefined && status === undefined && sought === null;
+    // Type, status and words are not the store's to know: whole pages are read until enough of them match.
+    const isAll = type === undefined && status === undefined && sought === null;
     const found: Schedule[] = [];
     let nextCursor: string | null = cursor === undefined ? null : readCursor(cursor);
     do {
@@ -163,7 +163,7 @@ export class Schedules {
         limit: isAll ? wanted : pageSize,
       });
       const records = this.#readable(reply.schedules).filter((record) =>
-        this.#matches(record, { task, sought }),
+        this.#matches(record, { type, sought }),
       );
       // What a schedule did last is read for those only that may be shown.
       let at = 0;
@@ -310,8 +310,8 @@ export class Schedules {
 
   /** Makes a dynamic schedule, or edits the one of this name to be so. Does nothing when it is so already. */
   async put(definition: ScheduleDefinition): Promise<Schedule> {
-    const { task, rest } = splitTask(definition);
-    const draft = await this.#read(task, rest, null);
+    const { type, rest } = splitType(definition);
+    const draft = await this.#read(type, rest, null);
     await this.#writes.upsert(draft);
     return this.get({ id: scheduleIdOf(draft) });
   }
@@ -328,8 +328,8 @@ export class Schedules {
     const draft = await this.#read(task, definition, null);
     const id = scheduleIdOf(draft);
     const given = this.#given.get(id);
-    const giving = { rule: JSON.stringify(draft.rule), task: task.name };
-    if (given !== undefined && given.task !== giving.task) throw secondTask(draft, given.task);
+    const giving = { rule: JSON.stringify(draft.rule), type: task.name };
+    if (given !== undefined && given.type !== giving.type) throw secondType(draft, given.type);
     if (given !== undefined && given.rule !== giving.rule) throw secondRule(draft);
     if (userTransaction !== undefined) {
       // Not noted as given: it may be rolled back.
@@ -530,7 +530,7 @@ export class Schedules {
     const { app, release, tasks } = this.#deps;
     const schedules = this.#deps.declared();
     await this.#drafts(schedules, app);
-    const used = new Set(schedules.map(({ task }) => task));
+    const used = new Set(schedules.map(({ type }) => type));
     return {
       app,
       release,
@@ -575,9 +575,9 @@ export class Schedules {
   ): Promise<ScheduleDraft[]> {
     const drafts = new Map<string, ScheduleDraft>();
     for (const definition of declared ?? this.#deps.declared()) {
-      const { task, rest } = splitTask(definition);
+      const { type, rest } = splitType(definition);
       // What the declaring code says goes before what stands under the name here.
-      const draft = await this.#read(tasks.get(task) ?? task, rest, app);
+      const draft = await this.#read(tasks.get(type) ?? type, rest, app);
       const id = scheduleIdOf(draft);
       if (drafts.has(id)) throw declaredTwice(draft);
       drafts.set(id, draft);
@@ -598,7 +598,7 @@ export class Schedules {
   /** The task of this name; one that is not defined here has the defaults. */
   #task(name: string): ResolvedTask {
     const known = this.#deps.tasks.get(name);
-    return known ?? resolveTask({ name: readName(name, 'task'), run: () => {} }, () => null);
+    return known ?? resolveTask({ name: readName(name, 'type'), run: () => {} }, () => null);
   }
 
   /** Checks an input against the task's schema, where the task is defined here. */
@@ -665,11 +665,11 @@ export class Schedules {
 
   #matches(
     record: ScheduleRecord,
-    { task, sought }: { task: string | undefined; sought: string | null },
+    { type, sought }: { type: string | undefined; sought: string | null },
   ): boolean {
-    if (task === undefined && sought === null) return true;
+    if (type === undefined && sought === null) return true;
     const { spec, rule, unreadable } = readSchedule(this.#parsed, record);
-    if (task !== undefined && spec.job.type !== task) return false;
+    if (type !== undefined && spec.job.type !== type) return false;
     if (sought === null) return true;
     const has = (text: string): boolean => text.toLowerCase().includes(sought);
     if (has(record.name) || has(spec.job.type) || has(record.tenant ?? '')) return true;
@@ -724,12 +724,12 @@ function decidedFirst({ decidedAt }: { decidedAt: number }): number {
   return decidedAt;
 }
 
-function splitTask(definition: ScheduleDefinition): { task: string; rest: EveryDefinition } {
+function splitType(definition: ScheduleDefinition): { type: string; rest: EveryDefinition } {
   if (typeof definition !== 'object' || definition === null) {
-    refuseOption('schedule', definition, 'to be an object with "task" and a rule');
+    refuseOption('schedule', definition, 'to be an object with "type" and a rule');
   }
-  const { task, ...rest } = definition;
-  return { task: readName(task, 'task'), rest };
+  const { type, ...rest } = definition;
+  return { type: readName(type, 'type'), rest };
 }
 
 /** A cursor is what the store gave: the name and the id of the last schedule of a page. */

@@ -59,7 +59,7 @@ export class TaskRegistry {
     if (second >= 0) throw declaredTwice(identities[second] as (typeof identities)[number]);
     for (const id of ids) this.declaredIds.add(id);
     for (const one of definitions) {
-      this.declared.push({ ...(typeof one === 'string' ? { cron: one } : one), task: task.name });
+      this.declared.push({ ...(typeof one === 'string' ? { cron: one } : one), type: task.name });
     }
     this.onDeclaredLate?.();
   }

@@ -149,9 +149,9 @@ test('operations check what they are given', async (t) => {
   await assert.rejects(schedules.list({ status: 'dead' as never }), { code: 'invalid_option' });
   await assert.rejects(duly.why('nightly', 'yesterday'), { code: 'invalid_instant' });
   assert.equal((await schedules.get('nightly')).rule.cron, '0 1 * * *');
-  await schedules.put({ task: 'report', name: 'delay', delay: '1h' });
+  await schedules.put({ type: 'report', name: 'delay', delay: '1h' });
   await assert.rejects(schedules.backfill('delay', { from: '2027-01-01' }), { code: 'policy_conflict' });
-  await schedules.put({ task: 'report', name: 'second', rate: '1s' });
+  await schedules.put({ type: 'report', name: 'second', rate: '1s' });
   await duly.outage('1 day');
   await assert.rejects(schedules.backfill('second', { from: '2027-01-15' }), { code: 'backfill_too_large' });
 });

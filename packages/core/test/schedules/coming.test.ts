@@ -105,9 +105,9 @@ test('what every() was refused was not given, and a name belongs to one task', a
     code: 'schedule_conflict',
     message: 'The schedule "nightly" was given to the task "report" by this process before.',
   });
-  assert.equal((await duly.schedules.get('nightly')).task, 'report');
+  assert.equal((await duly.schedules.get('nightly')).type, 'report');
   await duly.schedules.delete('nightly');
-  assert.equal((await other.every('0 3 * * *', null, { name: 'nightly' })).task, 'other');
+  assert.equal((await other.every('0 3 * * *', null, { name: 'nightly' })).type, 'other');
 });
 
 test('a slot is not merged into a trigger with an input of its own, nor such a trigger into a run that waits', async (t) => {

@@ -218,7 +218,7 @@ test('what was disabled in the moment in which a node came up that declares it g
 test('schedules of other apps and dynamic ones are never touched', async (t) => {
   const { start } = programs(t);
   const other = await start({ report: far }, { app: 'shop', release: '1' });
-  await other.schedules.put({ task: 'report', name: 'mine', rate: '1h' });
+  await other.schedules.put({ type: 'report', name: 'mine', rate: '1h' });
   const studio = await start({}, { release: '9' });
   assert.deepEqual(await studio.schedules.apply([], { prune: true }), []);
   assert.deepEqual(await statusesOf(studio), { mine: 'active', report: 'active' });
@@ -354,7 +354,7 @@ test('what is no longer declared is disabled while it is paused too, and goes ba
   const { start } = programs(t);
   const one = await start({ report: far, clean: far }, { release: '1', actor: 'ada' });
   await one.schedules.pause('report', { note: 'wait' });
-  const [gone] = (await one.schedules.diff([{ task: 'clean', ...far }])).filter(
+  const [gone] = (await one.schedules.diff([{ type: 'clean', ...far }])).filter(
     ({ name }) => name === 'report',
   );
   assert.deepEqual(
@@ -388,7 +388,7 @@ test('a disabled schedule is not resumed, and a pause of it waits for its declar
 
 test('a pause that ended while the schedule was disabled does not come back', async (test) => {
   const { t } = scene(test, { release: '1' });
-  const declared = [{ task: 'report', name: 'nightly', rate: '1h', onResume: 'skip' as const }];
+  const declared = [{ type: 'report', name: 'nightly', rate: '1h', onResume: 'skip' as const }];
   await t.schedules.apply(declared);
   for (const until of ['2027-01-15T12:00:00Z', '2027-01-16T12:00:00Z']) {
     await t.schedules.pause('nightly', { until });
@@ -471,7 +471,7 @@ test('a release that declares the same is noted, and no edit', async (t) => {
   const { start, open } = programs(t);
   await start({ report: far }, { release: '1' });
   const two = open({ release: '2' });
-  const declared = [{ task: 'report', ...far }];
+  const declared = [{ type: 'report', ...far }];
   const [diff] = await two.schedules.diff(declared);
   assert.deepEqual([diff?.action, diff?.fields, diff?.note], ['none', [], null]);
   await two.schedules.apply(declared);
@@ -484,8 +484,8 @@ test('diff tells what apply does, and apply with prune removes', async (t) => {
   const { start } = programs(t);
   const duly = await start({ report: { cron: '0 6 * * *' }, clean: far }, { release: '1' });
   const wanted = [
-    { task: 'report', cron: '0 7 * * *', queue: 'slow' },
-    { task: 'fresh', rate: '5m' },
+    { type: 'report', cron: '0 7 * * *', queue: 'slow' },
+    { type: 'fresh', rate: '5m' },
   ];
   const short = (diffs: Awaited<ReturnType<typeof duly.schedules.diff>>) =>
     diffs.map(({ name, action, fields }) => [

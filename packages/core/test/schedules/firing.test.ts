@@ -207,7 +207,7 @@ test('deleting any job never stops its schedule', async (t) => {
 
 test('a node without the code of a task fires its schedules', async (t) => {
   const { t: duly } = scene(t);
-  await duly.schedules.put({ task: 'elsewhere', rate: '1h', input: { a: 1 }, queue: 'far' });
+  await duly.schedules.put({ type: 'elsewhere', rate: '1h', input: { a: 1 }, queue: 'far' });
   await duly.advance('1h');
   const [job] = (await duly.jobs({ type: 'elsewhere' }).page()).jobs;
   assert.deepEqual([job?.status, job?.input, job?.queue], ['PENDING', { a: 1 }, 'far']);

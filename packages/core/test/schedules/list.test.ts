@@ -18,9 +18,9 @@ async function namesOf({ t: duly }: Scene, filter: SchedulesFilter): Promise<str
 test('a search finds parts of the name, the task, the tenant and the words of the rule', async (t) => {
   const one = scene(t);
   const { schedules } = one.t;
-  await schedules.put({ task: 'report', name: 'Nächtlich', cron: '0 2 * * *' });
-  await schedules.put({ task: 'send_mail', name: 'digest', cron: '0 8 * * 1', timezone: 'Europe/Rome' });
-  await schedules.put({ task: 'report', name: 'per-tenant', rate: '15m', tenant: 'Acme' });
+  await schedules.put({ type: 'report', name: 'Nächtlich', cron: '0 2 * * *' });
+  await schedules.put({ type: 'send_mail', name: 'digest', cron: '0 8 * * 1', timezone: 'Europe/Rome' });
+  await schedules.put({ type: 'report', name: 'per-tenant', rate: '15m', tenant: 'Acme' });
   const found = async (search: string) => (await namesOf(one, { search })).flat();
   assert.deepEqual(await found('NÄCHT'), ['Nächtlich']);
   assert.deepEqual(await found('send_'), ['digest']);
@@ -34,10 +34,10 @@ test('a search finds parts of the name, the task, the tenant and the words of th
 test('what is due next comes first', async (t) => {
   const one = scene(t);
   const { schedules } = one.t;
-  await schedules.put({ task: 'report', name: 'a', cron: '0 2 * * *' });
-  await schedules.put({ task: 'report', name: 'b', rate: '15m' });
-  await schedules.put({ task: 'report', name: 'c', rate: '1h' });
-  await schedules.put({ task: 'report', name: 'd', rate: '1m' });
+  await schedules.put({ type: 'report', name: 'a', cron: '0 2 * * *' });
+  await schedules.put({ type: 'report', name: 'b', rate: '15m' });
+  await schedules.put({ type: 'report', name: 'c', rate: '1h' });
+  await schedules.put({ type: 'report', name: 'd', rate: '1m' });
   await schedules.pause('d');
   assert.deepEqual(await namesOf(one, { order: 'due' }), [['b', 'c', 'a']]);
   assert.deepEqual(await namesOf(one, { order: 'due', limit: 2 }), [['b', 'c']]);
@@ -50,11 +50,11 @@ test('what the store cannot tell is found in whole pages, and none is lost or sh
   const { schedules } = one.t;
   for (let n = 0; n < 40; n++) {
     const name = `every-${String(n).padStart(2, '0')}`;
-    await schedules.put({ task: n % 3 === 0 ? 'third' : 'report', name, rate: '1h' });
+    await schedules.put({ type: n % 3 === 0 ? 'third' : 'report', name, rate: '1h' });
     if (n % 3 === 0 && n < 20) await schedules.pause(name);
   }
   const third = Array.from({ length: 14 }, (_, n) => `every-${String(n * 3).padStart(2, '0')}`);
-  for (const filter of [{ task: 'third' }, { search: 'third' }]) {
+  for (const filter of [{ type: 'third' }, { search: 'third' }]) {
     assert.deepEqual(await namesOf(one, { ...filter, limit: 6 }), [
       third.slice(0, 6),
       third.slice(6, 12),

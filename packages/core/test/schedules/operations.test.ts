@@ -281,7 +281,7 @@ test('schedules are listed by name, by task, by status, in pages', async (t) => 
   const { t: duly, every, task } = scene(t);
   await every('0 * * * *');
   for (const name of ['b', 'c', 'a']) await task.every('0 * * * *', undefined, { name });
-  await duly.schedules.put({ task: 'other', name: 'd', rate: '5m' });
+  await duly.schedules.put({ type: 'other', name: 'd', rate: '5m' });
   await duly.schedules.pause('c');
   const page = await duly.schedules.list({ limit: 2 });
   assert.deepEqual(
@@ -289,7 +289,7 @@ test('schedules are listed by name, by task, by status, in pages', async (t) => 
     ['a', 'b'],
   );
   const names: string[] = [];
-  for await (const { name } of duly.schedules.each({ limit: 2, task: 'report' })) names.push(name);
+  for await (const { name } of duly.schedules.each({ limit: 2, type: 'report' })) names.push(name);
   assert.deepEqual(names, ['a', 'b', 'c', 'nightly']);
   const paused = await duly.schedules.list({ status: 'paused' });
   assert.deepEqual(

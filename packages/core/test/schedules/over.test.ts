@@ -81,7 +81,7 @@ test('a declaration whose years are over is read with every start; a new one is 
 test('an unchanged declaration goes on when its years are over', async (t) => {
   const duly = createTestDuly({ start: '2027-06-01T00:00:00Z' });
   t.after(() => duly.stop({ drain: 0 }));
-  const declared = [{ task: 'report', cron: '0 0 1 1 * 2028' }];
+  const declared = [{ type: 'report', cron: '0 0 1 1 * 2028' }];
   assert.deepEqual(
     (await duly.schedules.apply(declared)).map(({ action }) => action),
     ['add'],
@@ -96,7 +96,7 @@ test('an unchanged declaration goes on when its years are over', async (t) => {
     (await duly.schedules.apply(declared)).map(({ action }) => action),
     ['none'],
   );
-  await assert.rejects(duly.schedules.apply([{ task: 'report', cron: '0 0 2 1 * 2028' }]), {
+  await assert.rejects(duly.schedules.apply([{ type: 'report', cron: '0 0 2 1 * 2028' }]), {
     code: 'invalid_cron',
   });
 });

@@ -22,9 +22,9 @@ async function playWithout(rrule: string, t: TestContext): Promise<void> {
   // Far ahead: no slot is to pass while the test runs.
   const startAt = '2090-01-01T00:00:00Z';
   for (const name of ['recurring', 'gone']) {
-    await duly.schedules.put({ task: 'report', name, rrule, startAt, timezone: 'Europe/Rome' });
+    await duly.schedules.put({ type: 'report', name, rrule, startAt, timezone: 'Europe/Rome' });
   }
-  await duly.schedules.put({ task: 'report', name: 'plain', cron: '0 0 * * *' });
+  await duly.schedules.put({ type: 'report', name: 'plain', cron: '0 0 * * *' });
   const before = await duly.schedules.get('recurring');
 
   const reported = inFolderWithoutPackages(
@@ -83,7 +83,7 @@ test('a process without the RRULE library deletes a schedule, and what had come 
     rmSync(folder, { recursive: true, force: true });
   });
   const definition = {
-    task: 'report',
+    type: 'report',
     name: 'gone',
     rrule: 'FREQ=SECONDLY',
     startAt: '2026-01-01T00:00:00Z',
@@ -110,7 +110,7 @@ test('a process without the RRULE library deletes a schedule, and what had come 
   assert.equal((await duly.why('gone', new Date(slot.getTime() + 500))).status, 'none');
   assert.equal((await duly.why('gone', line?.to as Date)).status, 'none');
 
-  await duly.schedules.put({ task: 'report', name: 'gone', cron: '0 0 * * *' });
+  await duly.schedules.put({ type: 'report', name: 'gone', cron: '0 0 * * *' });
   const { status, sentence } = await duly.why('gone', second);
   assert.equal(status, 'missed');
   assert.match(

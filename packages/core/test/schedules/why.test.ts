@@ -392,7 +392,7 @@ test('why: a schedule that was paused when it was disabled is disabled since the
   const duly = createTestDuly({ app: 'shop', release: '1' });
   t.after(() => duly.stop({ drain: 0 }));
   duly.task({ name: 'report', run: () => {} });
-  const declared = { task: 'report', name: 'nightly', cron: '0 * * * *' };
+  const declared = { type: 'report', name: 'nightly', cron: '0 * * * *' };
   // Started first: a node applies what its own tasks declare.
   await duly.advance('1m');
   await duly.schedules.apply([declared]);

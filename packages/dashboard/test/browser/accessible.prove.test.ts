@@ -40,7 +40,7 @@ test('axe finds nothing serious on any page, in light and dark', async (t) => {
     browser: { colorScheme: 'light' },
   });
   await duly.schedules.put({
-    task: 'noop',
+    type: 'noop',
     name: 'nightly',
     cron: '0 2 * * *',
     timezone: 'America/New_York',
@@ -69,7 +69,7 @@ test('axe finds nothing serious on any page, in light and dark', async (t) => {
 
 test('axe finds nothing serious in dialogs, in light and dark', async (t) => {
   const { page, duly, open } = await openDashboard(t, { tasks: [noop], browser: { colorScheme: 'light' } });
-  await duly.schedules.put({ task: 'noop', name: 'nightly', cron: '0 2 * * *' });
+  await duly.schedules.put({ type: 'noop', name: 'nightly', cron: '0 2 * * *' });
   await duly.taskNamed('later').in('1h', { user: 1 });
   const dialogs: readonly [path: string, button: string][] = [
     ['jobs', 'New job'],

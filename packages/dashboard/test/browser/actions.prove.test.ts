@@ -129,7 +129,7 @@ test('dead letters are retried singly, discarded singly, by group and all togeth
 
 test('a schedule is edited, its next slot skipped, and past slots are created up for after a look', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.schedules.put({ task: 'noop', name: 'hourly', cron: '0 * * * *' });
+  await duly.schedules.put({ type: 'noop', name: 'hourly', cron: '0 * * * *' });
   await open('schedules/hourly');
   await page.getByRole('button', { name: 'Skip next' }).click();
   await page.getByText(/Skips /).waitFor();
@@ -205,7 +205,7 @@ test('a declared schedule that was changed by hand says so, and goes back to the
 
 test('a schedule is deleted after its name was typed', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.schedules.put({ task: 'noop', name: 'old-report', cron: '0 2 * * *' });
+  await duly.schedules.put({ type: 'noop', name: 'old-report', cron: '0 2 * * *' });
   await open('schedules/old-report');
   await page.getByRole('button', { name: 'Delete' }).click();
   const dialog = page.getByRole('dialog');

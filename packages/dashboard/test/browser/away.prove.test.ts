@@ -119,7 +119,7 @@ test('pages are called by their names in tabs and history, a job by its state', 
 
 test('an address with anything in it is a page, or says what is not there', async (t) => {
   const { page, url, duly, open, complaints } = await openDashboard(t);
-  await duly.schedules.put({ task: 'mail.send', name: 'digest.weekly', rate: '1h' });
+  await duly.schedules.put({ type: 'mail.send', name: 'digest.weekly', rate: '1h' });
   // A name with a dot in it is no file.
   await page.goto(`${url}/schedules/digest.weekly`);
   await page.getByRole('heading', { name: 'digest.weekly', level: 1 }).waitFor();

@@ -52,8 +52,8 @@ test('the charts of the overview can be read as a table and by the arrow keys, a
 
 test('every run and every job of the coming hour stands on the lines of what is due next', async (t) => {
   const { page, duly, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.schedules.put({ task: 'noop', name: 'often', cron: '*/5 * * * *' });
-  await duly.schedules.put({ task: 'noop', name: 'always', rate: '2s' });
+  await duly.schedules.put({ type: 'noop', name: 'often', cron: '*/5 * * * *' });
+  await duly.schedules.put({ type: 'noop', name: 'always', rate: '2s' });
   const soon = await duly.taskNamed('reminder').in('90s', { user: 7 });
   for (const user of [1, 2]) await duly.taskNamed('reminder').in('40m', { user });
   await duly.taskNamed('reminder').in('2h', { user: 3 });
@@ -78,7 +78,7 @@ test('the forecast shows load, workers, collisions, changes of the clocks and ji
   // Twelve at once each night, in an hour that one zone skips in spring.
   for (let tenant = 0; tenant < 12; tenant++) {
     const name = `report-${tenant}`;
-    await duly.schedules.put({ task: 'noop', name, cron: '30 2 * * *', timezone: 'America/New_York' });
+    await duly.schedules.put({ type: 'noop', name, cron: '30 2 * * *', timezone: 'America/New_York' });
   }
   await open('forecast?hours=24&workers=3');
   const panel = (name: string) =>
@@ -113,7 +113,7 @@ test('jitter that the forecast advises is given by a click, to one schedule and 
   const declared = { name: 'declared', every: '30 2 * * *', run: () => null };
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop, declared] });
   for (let n = 10; n < 21; n++)
-    await duly.schedules.put({ task: 'noop', name: `report-${n}`, cron: '30 2 * * *' });
+    await duly.schedules.put({ type: 'noop', name: `report-${n}`, cron: '30 2 * * *' });
   await open('forecast');
   const panel = page.locator('section').filter({
     has: page.getByRole('heading', { name: 'Jitter that would spread the load', exact: true }),
@@ -148,7 +148,7 @@ test('hundreds of schedules are read as one scrolls, and a search asks the serve
   const { page, duly, open, complaints } = await openDashboard(t);
   const put = (n: number) =>
     duly.schedules.put({
-      task: n === 249 ? 'send_mail' : 'noop',
+      type: n === 249 ? 'send_mail' : 'noop',
       name: `tenant-${String(n).padStart(3, '0')}`,
       cron: n % 2 === 0 ? '0 2 * * *' : '0 8 * * 1',
     });
@@ -187,7 +187,7 @@ test('the day shows the change of the clocks, and the zone can be switched', asy
     browser: { timezoneId: 'America/New_York' },
   });
   await duly.schedules.put({
-    task: 'noop',
+    type: 'noop',
     name: 'nightly',
     cron: '30 2 * * *',
     timezone: 'America/New_York',
@@ -235,7 +235,7 @@ test('tasks show how their jobs end and how long they take', async (t) => {
 
 test('a schedule shows how its last runs did, and its ledger as a calendar', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.schedules.put({ task: 'noop', name: 'ticking', rate: '1s' });
+  await duly.schedules.put({ type: 'noop', name: 'ticking', rate: '1s' });
   // Figures are read every ten seconds: the first run is over before the page is opened.
   let status = '';
   while (status !== 'COMPLETED') status = (await api('schedules/ticking')).last_run?.status;
@@ -259,11 +259,11 @@ test('a schedule shows how its last runs did, and its ledger as a calendar', asy
 
 test('the ledger is read further and further back', async (t) => {
   const { page, duly, api, open } = await openDashboard(t, { tasks: [noop] });
-  await duly.schedules.put({ task: 'noop', name: 'ticking', rate: '1s' });
+  await duly.schedules.put({ type: 'noop', name: 'ticking', rate: '1s' });
   let count = 0;
   while (count < 3) count = (await api('schedules/ticking')).fired_count;
   // From now on no slot comes while one looks.
-  await duly.schedules.put({ task: 'noop', name: 'ticking', cron: '0 0 29 2 *' });
+  await duly.schedules.put({ type: 'noop', name: 'ticking', cron: '0 0 29 2 *' });
   const slots: { slot: string }[] = (await api('schedules/ticking/slots')).data;
   // A hundred take too long to come: the server is asked for pages of two.
   await page.route(/slots\?limit=100\b/, (route) =>

@@ -30,9 +30,9 @@ test('no page is wider than its window, whatever things are called', async (t) =
   };
   const { page, duly, api, open } = await openDashboard(t, { tasks: [failing, slow] });
   const post = (path: string, body: object) => api(path, { method: 'POST', body: JSON.stringify(body) });
-  await duly.schedules.put({ task: long, name: `${long}-nightly`, cron: '0 2 * * *' });
+  await duly.schedules.put({ type: long, name: `${long}-nightly`, cron: '0 2 * * *' });
   await duly.schedules.pause(`${long}-nightly`, { note: 'n'.repeat(300) });
-  await duly.schedules.put({ task: long, name: 'جدول التقارير 日本語', rate: '1h' });
+  await duly.schedules.put({ type: long, name: 'جدول التقارير 日本語', rate: '1h' });
   const failed = await duly.taskNamed(long).now({ text: 'y'.repeat(5_000) });
   await failed.result().catch(() => null);
   await duly.taskNamed('مهمة_التقرير').now(null);
@@ -68,8 +68,8 @@ test("a tenant's key is shown what is the tenant's, and no page that would refus
   const { page, duly, open, complaints } = await openDashboard(t, { tasks: [noop], tenant: 'acme' });
   await duly.taskNamed('noop').in('1h', { whose: 'acme' }, { tenant: 'acme' });
   await duly.taskNamed('noop').in('1h', { whose: 'another' }, { tenant: 'another' });
-  await duly.schedules.put({ task: 'noop', name: 'of-acme', rate: '1h', tenant: 'acme' });
-  await duly.schedules.put({ task: 'noop', name: 'of-another', rate: '1h', tenant: 'another' });
+  await duly.schedules.put({ type: 'noop', name: 'of-acme', rate: '1h', tenant: 'acme' });
+  await duly.schedules.put({ type: 'noop', name: 'of-another', rate: '1h', tenant: 'another' });
   await open('');
   await page.getByText("What is acme's.").waitFor();
   const scheduled = page.getByRole('main').getByRole('link', { name: /^Scheduled/ });

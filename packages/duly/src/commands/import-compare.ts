@@ -43,7 +43,7 @@ export async function importCompare(
 async function shadowsOf(duly: Duly, names: readonly string[]): Promise<Schedule[]> {
   if (names.length > 0) return Promise.all(names.map((name) => duly.schedules.get(name)));
   const schedules: Schedule[] = [];
-  for await (const schedule of duly.schedules.each({ task: shadowTaskName })) schedules.push(schedule);
+  for await (const schedule of duly.schedules.each({ type: shadowTaskName })) schedules.push(schedule);
   return schedules;
 }
 

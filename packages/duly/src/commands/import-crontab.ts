@@ -310,7 +310,7 @@ function toJson(
         id: imported?.[i]?.schedule.id ?? null,
         result: imported?.[i]?.result ?? null,
         name: one.name,
-        type: definition.task,
+        type: definition.type,
         cron: definition.cron ?? null,
         timezone: definition.timezone,
         words: one.words,

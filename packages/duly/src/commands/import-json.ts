@@ -26,10 +26,10 @@ export async function importJson(
     if (context.json) printJson(context.out, { mode, schedules: given });
     else {
       for (const { definition, paused } of given) {
-        const { name, task, cron, rate, delay, rrule } = definition;
+        const { name, type, cron, rate, delay, rrule } = definition;
         const rule = cron ?? rrule ?? (rate === undefined ? `delay ${delay}` : `rate ${rate}`);
         context.out.line(
-          `${oneLine(name)}  ${oneLine(task)}  ${oneLine(String(rule))}${paused ? '  paused' : ''}`,
+          `${oneLine(name)}  ${oneLine(type)}  ${oneLine(String(rule))}${paused ? '  paused' : ''}`,
         );
       }
       context.out.line('Nothing is stored yet. To go on, the same with --shadow, --paused or --live.');

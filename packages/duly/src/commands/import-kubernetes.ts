@@ -129,7 +129,7 @@ function printPlan({ out }: CommandContext, { schedules, leftOut }: KubernetesPl
     // One that is long does not push the others off a terminal.
     const width = Math.max(...one.mappings.map(({ from }) => (from.length > fromWidthMax ? 0 : from.length)));
     for (const { from, to } of one.mappings) out.line(`  ${oneLine(from).padEnd(width)}  →  ${oneLine(to)}`);
-    out.line(`  runs: ${one.argv === null ? one.definition.task : one.argv.map(shellWord).join(' ')}`);
+    out.line(`  runs: ${one.argv === null ? one.definition.type : one.argv.map(shellWord).join(' ')}`);
     for (const hazard of one.hazards) out.sentence(out.paint('yellow', `  ! ${oneLine(hazard)}`));
     out.line();
   }
@@ -197,7 +197,7 @@ function toJson(
         name: one.name,
         namespace: one.namespace,
         source: one.source,
-        type: one.definition.task,
+        type: one.definition.type,
         cron: one.definition.cron ?? null,
         rate: one.definition.rate ?? null,
         timezone: one.definition.timezone,

@@ -83,7 +83,7 @@ export async function schedulesAdd(
     withScheduleHints(client, async () => {
       const nodes = await client.duly.nodes();
       if (isCreated) context.warn(`There was no store at "${store}" yet; it was created.`);
-      taskFor(client.duly, definition.task, project, nodes);
+      taskFor(client.duly, definition.type, project, nodes);
       await put(context, client, definition, { project, defined });
     }),
   );
@@ -103,15 +103,15 @@ async function put(
   client.changed(`/schedules/${schedule.id}`);
   await printPut(context, duly, schedule, before);
   warnDeclared(context, before, schedule);
-  warnIdle(context, client, definition.task, { nodes, defined });
+  warnIdle(context, client, definition.type, { nodes, defined });
   const tasks = project?.tasks.map((found) => found.definition) ?? [];
   for (const { message, hint } of await adviceOn(duly, { tasks, only: schedule }))
     context.warn(`${message} ${hint}`);
 }
 
 /** Refuses what is wrong before a store is made for it: a Duly checks what its tasks declare without opening its store. */
-function refuseWrong({ task, ...every }: ScheduleDefinition): void {
-  new Duly({ store: 'sqlite::memory:' }).task({ name: task, every, run: () => {} });
+function refuseWrong({ type, ...every }: ScheduleDefinition): void {
+  new Duly({ store: 'sqlite::memory:' }).task({ name: type, every, run: () => {} });
 }
 
 /** In a store that is not there yet every schedule is new, and one that would never fire is refused before the store is made. */
@@ -133,9 +133,9 @@ function readDefinition(
   const input = readInput(context, options.input);
   const metadata = readMetadata(options.metadata);
   const priority = readCount(options.priority, '--priority');
-  const { task, queue, tenant, serial, note } = options;
+  const { task: type, queue, tenant, serial, note } = options;
   return {
-    task,
+    type,
     name,
     ...rule,
     ...readPolicies(options),
@@ -214,7 +214,7 @@ function warnDeclared(context: CommandContext, before: readonly Schedule[], { id
 function warnIdle(
   context: CommandContext,
   { command, isServer }: Client,
-  task: string,
+  type: string,
   { nodes, defined }: { nodes: readonly NodeView[]; defined: readonly string[] },
 ): void {
   const hasScheduler = nodes.some(({ roles }) => roles.includes('scheduler'));
@@ -229,11 +229,11 @@ function warnIdle(
   );
   // Where nothing runs, what is defined here is what will.
   if (!hasScheduler) for (const name of defined) types.add(name);
-  if (!types.has(task) && !hasScheduler) {
+  if (!types.has(type) && !hasScheduler) {
     context.warn(
-      `No task "${task}" is defined here; its jobs wait for a node that has it.${didYouMean(task, types)}`,
+      `No task "${type}" is defined here; its jobs wait for a node that has it.${didYouMean(type, types)}`,
     );
-  } else if (!types.has(task)) {
-    context.warn(`No live node handles "${task}"; its jobs wait for one.${didYouMean(task, types)}`);
+  } else if (!types.has(type)) {
+    context.warn(`No live node handles "${type}"; its jobs wait for one.${didYouMean(type, types)}`);
   }
 }

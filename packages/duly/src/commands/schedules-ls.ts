@@ -20,9 +20,9 @@ interface SchedulesLsOptions extends CommonOptions {
 
 /** `duly schedules ls`. */
 export async function schedulesLs(context: CommandContext, options: SchedulesLsOptions): Promise<undefined> {
-  const { task, app, tenant, status, cursor } = options;
+  const { task: type, app, tenant, status, cursor } = options;
   const filter: SchedulesFilter = {
-    ...(task === undefined ? {} : { task }),
+    ...(type === undefined ? {} : { type }),
     ...(app === undefined ? {} : { app }),
     ...(tenant === undefined ? {} : { tenant }),
     ...(status === undefined ? {} : { status: status as NonNullable<SchedulesFilter['status']> }),
@@ -63,7 +63,7 @@ function printSchedules({ out }: CommandContext, schedules: readonly Schedule[])
     ...(isShown.id ? [{ title: 'ID', cell: (one: Schedule) => one.id }] : []),
     { title: 'NAME', widthMin: 8, cell: ({ name }) => oneLine(name) },
     ...(isShown.tenant ? [{ title: 'TENANT', cell: ({ tenant }: Schedule) => oneLine(tenant ?? '') }] : []),
-    { title: 'TASK', widthMin: 8, leaveOut: 2, cell: ({ task }) => oneLine(task) },
+    { title: 'TYPE', widthMin: 8, leaveOut: 2, cell: ({ type }) => oneLine(type) },
     { title: 'RULE', widthMin: 12, cell: ruleText },
     { title: 'ZONE', leaveOut: 3, cell: zoneText },
     { title: 'NEXT', cell: (one) => nextText(one, now) },

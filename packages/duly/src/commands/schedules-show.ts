@@ -50,7 +50,7 @@ function printFields(out: Terminal, schedule: Schedule, rule: Rule): void {
     ['created by', app === null ? 'a call (dynamic)' : `the code of "${app}" (declared)`],
     ['release', schedule.release],
     ['tenant', schedule.tenant],
-    ['task', schedule.task],
+    ['type', schedule.type],
     ['rule', ruleText(schedule)],
     ['in words', schedule.words],
     ['unreadable', schedule.unreadable === null ? null : unreadableText(schedule.unreadable)],

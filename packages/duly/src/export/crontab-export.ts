@@ -27,8 +27,8 @@ export function crontabOf(schedules: readonly Schedule[], now: number): string[]
       lines.push(`CRON_TZ=${zone}`);
     }
     const { line, stdin, isWhole } = shellLineOf(schedule);
-    const { task, input, ...rest } = annotationOf(schedule);
-    const known = isWhole ? {} : { task, input: input ?? null };
+    const { type, input, ...rest } = annotationOf(schedule);
+    const known = isWhole ? {} : { type, input: input ?? null };
     const behind = stdin === '' ? '' : `%${escaped(stdin.replace(/\n$/, '')).replaceAll('\n', '%')}`;
     lines.push(`# ${name}: ${oneLine(schedule.words)}`);
     lines.push(`# duly: ${JSON.stringify({ ...rest, ...known })}`);
@@ -37,20 +37,20 @@ export function crontabOf(schedules: readonly Schedule[], now: number): string[]
   return lines;
 }
 
-/** The line that a shell runs; `isWhole`: an import reads task and input from it again. */
-function shellLineOf({ task, input, definition }: Schedule): {
+/** The line that a shell runs; `isWhole`: an import reads type and input from it again. */
+function shellLineOf({ type, input, definition }: Schedule): {
   line: string;
   stdin: string;
   isWhole: boolean;
 } {
-  if (task !== commandTaskName && task !== shadowTaskName) {
+  if (type !== commandTaskName && type !== shadowTaskName) {
     const given = input === null ? '' : ` ${quoteWord(JSON.stringify(input))}`;
-    const line = `duly run ${quoteWord(task)}${given}${runOptions(definition)}`;
+    const line = `duly run ${quoteWord(type)}${given}${runOptions(definition)}`;
     const read = dulyRunOf(line);
     return {
       line,
       stdin: '',
-      isWhole: read?.name === task && JSON.stringify(read.input ?? null) === JSON.stringify(input),
+      isWhole: read?.name === type && JSON.stringify(read.input ?? null) === JSON.stringify(input),
     };
   }
   const { command } = input as CommandInput;
@@ -69,7 +69,7 @@ function shellLineOf({ task, input, definition }: Schedule): {
     },
   };
   const isWhole =
-    task === commandTaskName &&
+    type === commandTaskName &&
     isOwn &&
     placeholders === false &&
     line.trim() === line &&

@@ -75,9 +75,9 @@ function attemptsOf(retry: unknown): number {
 }
 
 /** What the pod runs: the command itself, its own image where `docker run` names one, or a job of the task. */
-function containerOf({ task, input, name }: Schedule, image: string | null): object {
-  if (task !== commandTaskName && task !== shadowTaskName) {
-    const words = ['duly', 'run', task, ...(input === null ? [] : [JSON.stringify(input)])];
+function containerOf({ type, input, name }: Schedule, image: string | null): object {
+  if (type !== commandTaskName && type !== shadowTaskName) {
+    const words = ['duly', 'run', type, ...(input === null ? [] : [JSON.stringify(input)])];
     return { image: needImage(image, name), command: words };
   }
   const { argv, env = {}, cwd } = (input as CommandInput).command;

@@ -26,7 +26,7 @@ export async function importSchedule(
   const before = (await duly.schedules.list({ name: definition.name, tenant })).schedules.find(
     ({ app }) => app === null,
   );
-  const shadow = { ...definition, task: shadowTaskName };
+  const shadow = { ...definition, type: shadowTaskName };
   let heldId: string | null = null;
   if (mode === 'paused' && before === undefined) {
     heldId = (await duly.schedules.put(shadow)).id;

@@ -186,7 +186,7 @@ function schedule(
   const how =
     task === null
       ? asCron(entry, { user, hosts, env: environmentOf(env), userSwitch: options.userSwitch })
-      : { task: task.name, input: task.input };
+      : { type: task.name, input: task.input };
   // An export of ours says above the line what the line cannot; nothing is to be guessed then.
   const definition = (
     annotation === null
@@ -199,7 +199,7 @@ function schedule(
           ...(entry.comment === '' ? {} : { note: entry.comment.slice(0, 1_000) }),
           name,
         }
-      : { task: how.task, input: how.input, ...rule, name, ...annotation }
+      : { type: how.type, input: how.input, ...rule, name, ...annotation }
   ) as PlannedSchedule['definition'];
   const notes = [
     ...(note === null ? [] : [note]),
@@ -242,7 +242,7 @@ function asCron(
     ...(hosts.length === 0 ? {} : { hosts }),
   };
   return {
-    task: commandTaskName,
+    type: commandTaskName,
     input,
     retry: 1,
     timeout: 'none',

@@ -206,7 +206,7 @@ function scheduleOf(source: string, manifest: Fields, run: ContainerRun): Planne
   const policies = policiesOf(spec, mappings);
   const { command, hazards } = commandOf(spec, run);
   const definition = {
-    task: commandTaskName,
+    type: commandTaskName,
     name,
     ...rule,
     ...policies,

@@ -66,13 +66,13 @@ async function loadTasks(project: Project, file: string): Promise<void> {
 
 /** Adds a schedule of the config to what its task declares. */
 function declare(project: Project, schedule: ScheduleDefinition, i: number): void {
-  const { task, ...every } = schedule ?? {};
-  const found = project.tasks.findIndex(({ definition }) => definition.name === task);
+  const { type, ...every } = schedule ?? {};
+  const found = project.tasks.findIndex(({ definition }) => definition.name === type);
   if (found === -1) {
     const names = project.tasks.map(({ definition }) => definition.name);
     throw new DulyError('config_invalid', {
-      message: `Expected "task" of schedules[${i}] in "${shown(project.config as string)}" to name a task that is defined here, got ${task === undefined ? 'nothing' : `"${task}"`}.`,
-      hint: `${didYouMean(String(task), names).trim() || `Defined are: ${names.join(', ') || 'none'}.`}`,
+      message: `Expected "type" of schedules[${i}] in "${shown(project.config as string)}" to name a task that is defined here, got ${type === undefined ? 'nothing' : `"${type}"`}.`,
+      hint: `${didYouMean(String(type), names).trim() || `Defined are: ${names.join(', ') || 'none'}.`}`,
     });
   }
   const { definition, file } = project.tasks[found] as FoundTask;

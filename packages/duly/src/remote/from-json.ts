@@ -66,7 +66,6 @@ export function scheduleFromJson(json: ScheduleJson): Schedule {
   );
   return {
     ...view,
-    task: json.type,
     rule: rule as unknown as Schedule['rule'],
     counts: { fired: json.fired_count, failuresInRow: json.failures_in_row },
     ...(json.definition === undefined ? {} : { definition: fromDefinitionJson(json.definition) }),

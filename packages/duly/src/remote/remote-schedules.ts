@@ -34,10 +34,9 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
     const { id = reference } = Object(reference) as { id?: unknown };
     return { path: { id: String(id) } };
   };
-  const page = async ({ task, tenant, app, cursor, definition, ...rest }: ListQuery) => {
+  const page = async ({ tenant, app, cursor, definition, ...rest }: ListQuery) => {
     const query = {
       ...rest,
-      ...(task === undefined ? {} : { type: task }),
       ...(tenant == null ? {} : { tenant }),
       ...(app == null ? {} : { app }),
       ...(cursor == null ? {} : { cursor }),
@@ -148,7 +147,7 @@ export function createRemoteSchedules({ call, data, job }: RemoteCalls) {
 /** A definition as the server takes it: a command is not a task by its name there, but a target, which it may refuse. */
 function bodyOf(definition: ScheduleDefinition): Record<string, unknown> {
   const json = toDefinitionJson(definition) as Record<string, unknown>;
-  if (definition.task !== commandTaskName) return json;
+  if (definition.type !== commandTaskName) return json;
   const { type: _, input, ...rest } = json;
   const { command, ...given } = input as CommandInput & { input?: unknown };
   return { ...rest, target: { command }, ...given };

@@ -41,7 +41,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
     found.push({ name, state: 'warning', message, hint });
   };
 
-  const used = new Set(active.map(({ task }) => task));
+  const used = new Set(active.map(({ type }) => type));
   for (const { name, timeout } of tasks) {
     if (timeout !== 'none' || (only !== undefined && !used.has(name))) continue;
     add(
@@ -52,8 +52,8 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
   }
   // A server that was only asked for a list tells no definitions. What runs nothing cannot hang.
   const endless = active.filter(
-    ({ task, definition }: Partial<Schedule>) =>
-      definition?.timeout === 'none' && task !== shadowTaskName && !tasks.some(({ name }) => name === task),
+    ({ type, definition }: Partial<Schedule>) =>
+      definition?.timeout === 'none' && type !== shadowTaskName && !tasks.some(({ name }) => name === type),
   );
   if (endless.length > 0) {
     add(
@@ -62,7 +62,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
         endless.map(({ name }) => name),
         endless.length,
       )} ${endless.length === 1 ? 'has' : 'have'} no timeout: a run that hangs goes on for ever, and holds back those that may not overlap it.`,
-      endless.some(({ task }) => task === commandTaskName)
+      endless.some(({ type }) => type === commandTaskName)
         ? 'Put one before the command, "timeout 15m …", and import it again; or give the schedule one, over HTTP or in code.'
         : "Give it one that no good run needs: timeout: '15m'.",
     );
@@ -108,7 +108,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
     );
   }
   const handled = new Set((await duly.nodes()).flatMap((node) => node.tasks.map(({ type }) => type)));
-  const unhandled = active.filter(({ task }) => !handled.has(task));
+  const unhandled = active.filter(({ type }) => !handled.has(type));
   if (only === undefined && unhandled.length > 0) {
     add(
       'handler',

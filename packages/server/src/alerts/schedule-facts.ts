@@ -90,11 +90,11 @@ function isWatched({ policies, counts }: Schedule): boolean {
 
 /** The fact of one schedule. */
 export function scheduleFact(
-  { name, tenant, task }: Schedule,
+  { name, tenant, type }: Schedule,
   failuresInRowCount: number,
   overdue: ScheduleFact['overdue'],
 ): ScheduleFact {
-  return { label: tenant === null ? name : `${name} (${tenant})`, type: task, failuresInRowCount, overdue };
+  return { label: tenant === null ? name : `${name} (${tenant})`, type, failuresInRowCount, overdue };
 }
 
 /** What is overdue of a schedule now; null: nothing. */

@@ -101,7 +101,7 @@ export function dayRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv
   }
 
   async function linesOf(schedule: Schedule, fromAt: number, toAt: number) {
-    const { id, name, task: type, timezone, words, paused } = schedule;
+    const { id, name, type, timezone, words, paused } = schedule;
     const now = clock.now();
     const past =
       fromAt < now

@@ -72,7 +72,7 @@ const list = createRoute({
       app: name.optional(),
       status: z.enum(['active', 'paused', 'disabled', 'ended']).optional(),
       search: name.optional().openapi({
-        description: 'A part of the name, the task, the tenant or the rule in words, in capitals or not.',
+        description: 'A part of the name, the type, the tenant or the rule in words, in capitals or not.',
       }),
       order: z.enum(['name', 'due']).optional().openapi({
         description:
@@ -335,7 +335,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const { input, metadata } = options.redact;
     return {
       ...shown,
-      input: shownInput(schedule.task, shown.input, input),
+      input: shownInput(schedule.type, shown.input, input),
       metadata: redacted(shown.metadata, metadata) as typeof shown.metadata,
       // What differs from what the code declares may be the input.
       drift: shownInside(shown.drift, options.redact),
@@ -353,7 +353,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   /** The schedule, if the caller may create jobs of it and choose what they get. */
   const findToRun = async (caller: Caller, id: string): Promise<Schedule> => {
     const schedule = await findSchedule(context, caller, id);
-    checkRight(caller, schedule.task);
+    checkRight(caller, schedule.type);
     return schedule;
   };
 
@@ -363,7 +363,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const whose = c.var.caller.tenant === null ? tenant : tenantFor(c.var.caller, tenant);
     const page = await schedules.list({
       ...(wanted === undefined ? {} : { name: wanted }),
-      ...(type === undefined ? {} : { task: type }),
+      ...(type === undefined ? {} : { type }),
       ...(whose === undefined ? {} : { tenant: whose }),
       ...(app === undefined ? {} : { app }),
       ...(status === undefined ? {} : { status }),
@@ -379,7 +379,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
   routes.openapi(put, async (c) => {
     const definition = definitionOf(context, c.var.caller, c.req.valid('json'));
     const identity = {
-      name: definition.name ?? definition.task,
+      name: definition.name ?? definition.type,
       tenant: definition.tenant ?? null,
       app: null,
     };
@@ -465,7 +465,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
     const asked = given(c.req.valid('json'));
     if ('input' in asked) {
       asked.input = inputFor(schedule, asked.input);
-      refuseRedacted(schedule.task, asked.input, options.redact.input);
+      refuseRedacted(schedule.type, asked.input, options.redact.input);
     }
     const { result, job, reason } = await schedules.trigger({ id: schedule.id }, asked);
     const shown = job === null ? null : presentJob(context, c.var.caller, await job.get());

@@ -41,8 +41,8 @@ export function definitionOf(
   refuseRedacted(work.type, work.input, context.options.redact.input);
   const metadata = withCallback(context, given.metadata, callbackUrl);
   return {
-    ...(camelFields({ ...rest, input: work.input, metadata }) as Omit<ScheduleDefinition, 'task'>),
-    task: work.type,
+    ...(camelFields({ ...rest, input: work.input, metadata }) as Omit<ScheduleDefinition, 'type'>),
+    type: work.type,
     tenant: tenantFor(caller, tenant),
     ...(retry === undefined ? {} : { retry: toRetry(retry) }),
   };
@@ -74,7 +74,7 @@ export function changesOf(
   if (target !== undefined) changes.input = targetInput(context, caller, schedule, { target, input });
   else if (input !== undefined) changes.input = inputFor(schedule, input);
   if (changes.input !== undefined) {
-    refuseRedacted(schedule.task, changes.input, context.options.redact.input);
+    refuseRedacted(schedule.type, changes.input, context.options.redact.input);
   }
   if (callbackUrl !== undefined) {
     const { [callbackField]: _, ...metadata } = (changes.metadata ?? schedule.metadata) as Record<
@@ -89,8 +89,8 @@ export function changesOf(
 }
 
 /** The input of a schedule's jobs of what a caller sent for it: of a target it is what its templates are filled from, and the target itself stays. */
-export function inputFor({ task, input: kept }: Schedule, input: unknown): unknown {
-  return task.startsWith(builtInPrefix) ? { ...(kept as object), input } : input;
+export function inputFor({ type, input: kept }: Schedule, input: unknown): unknown {
+  return type.startsWith(builtInPrefix) ? { ...(kept as object), input } : input;
 }
 
 function targetInput(
@@ -102,7 +102,7 @@ function targetInput(
   const kept = (schedule.input ?? {}) as { input?: unknown };
   const given = input === undefined ? kept.input : input;
   const work = workOf(context, caller, { target, ...(given === undefined ? {} : { input: given }) });
-  if (work.type === schedule.task) return work.input;
+  if (work.type === schedule.type) return work.input;
   const message = 'A target takes the place of one of its kind; create another schedule for another kind.';
   throw new DulyError('request_invalid', {
     message,

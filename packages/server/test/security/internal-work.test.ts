@@ -75,7 +75,7 @@ test('a queue with the prefix of Duly is refused wherever a caller names one, an
   const refused = { code: 'invalid_option' };
   await assert.rejects(async () => duly.taskNamed('short').now(1, { queue }), refused);
   await assert.rejects(
-    async () => duly.schedules.put({ task: 'short', name: 'x', cron: '0 0 1 1 *', queue }),
+    async () => duly.schedules.put({ type: 'short', name: 'x', cron: '0 0 1 1 *', queue }),
     refused,
   );
   await assert.rejects(async () => duly.schedules.edit('nightly', { queue }), refused);

@@ -320,7 +320,7 @@ test('a callback_url in the metadata that a program gives is told too, also by a
   const reported = (path: string) => ({ metadata: { callback_url: `${hook.url}${path}` } });
   await program.taskNamed('render').now('a.mp4', reported('/job'));
   await hook.nth(1);
-  await duly.schedules.put({ task: 'render', name: 'often', delay: '1h', ...reported('/schedule') });
+  await duly.schedules.put({ type: 'render', name: 'often', delay: '1h', ...reported('/schedule') });
   await hook.nth(2);
   assert.deepEqual(
     hook.received.map(({ path, json }) => [path, json.status, json.origin]),

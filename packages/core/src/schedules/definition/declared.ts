@@ -266,7 +266,7 @@ function differences(stored: Changed, declared: Changed): DeclaredStep['fields']
     return isDeepStrictEqual(plain(was), plain(is)) ? [] : [{ field, stored: was, declared: is }];
   });
   const [a, b] = [stored.job, declared.job];
-  if (a.type !== b.type) fields.push({ field: 'task', stored: a.type, declared: b.type });
+  if (a.type !== b.type) fields.push({ field: 'type', stored: a.type, declared: b.type });
   if (a.version !== b.version) fields.push({ field: 'version', stored: a.version, declared: b.version });
   if (!isDeepStrictEqual(plain(a.policy), plain(b.policy))) {
     fields.push({ field: 'policy', stored: a.policy, declared: b.policy });

@@ -51,10 +51,10 @@ export interface EveryDefinition<Input = unknown> extends RuleInput, SchedulePol
   input?: Input;
 }
 
-/** A schedule in one object, with the name of its task. */
+/** A schedule in one object, with the type of its jobs. */
 export interface ScheduleDefinition extends EveryDefinition {
-  /** Name of the task. It need not be defined in this process. */
-  task: string;
+  /** Type of its jobs: the name of a task, which need not be defined in this process. */
+  type: string;
 }
 
 const jobNames: OptionNames<ScheduleJobOptions> = {
