@@ -1,6 +1,6 @@
 import type { EnqueuedItem, JobSpec } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';
-import { type Job, toJob } from './job-view.ts';
+import { createdRecord, type Job, toJob } from './job-view.ts';
 import type { Why } from './job-why.ts';
 import type {
   CancelOptions,
@@ -12,7 +12,6 @@ import type {
   NewDue,
   WaitOptions,
 } from './jobs.ts';
-import { createdRecord } from './made-job.ts';
 
 /** What a call that made a job knows of it. */
 interface Created {
