@@ -63,10 +63,10 @@ export type {
   NewDue,
   WaitOptions,
 } from './jobs/jobs.ts';
-export { type OpenTelemetryApi, openTelemetry } from './jobs/opentelemetry.ts';
 export type { Pause, PauseOptions, PauseTarget } from './jobs/pauses.ts';
 export type { DeclaredTask, SlotContext, TaskContext, TaskHandler } from './jobs/task-definition.ts';
 export type { TracedAttempt, TracedEnqueue, Tracing } from './jobs/tracing.ts';
+export { type OpenTelemetryApi, openTelemetry } from './jobs/tracing.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './lifecycle/retry.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './operations/changes.ts';
 export type { Health, HealthCheck, HealthState } from './operations/health.ts';
