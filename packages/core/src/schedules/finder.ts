@@ -1,13 +1,14 @@
-/** Which schedule a reference means. */
-
+/** Which schedule a reference means, and which of its slots an instant. */
 import { nearest } from '../base/nearest.ts';
 import { readName, refuseOption } from '../base/option-reader.ts';
 import type { Engine, ScheduleRecord } from '../contract/engine.ts';
+import { readMoment, readWallMoment } from './calendar/moment.ts';
 import { scheduleIdOf } from './definition/identity.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
-import { type Deleted, type Kept, readDeleted } from './schedule-deleted.ts';
+import { type Deleted, type Kept, readDeleted } from './history.ts';
 import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
 import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
+import type { MissingTime } from './schedule-why.ts';
 import { readSchedule } from './unreadable.ts';
 
 const pageSize = 500;
@@ -125,4 +126,37 @@ function readReference(reference: ScheduleReference): {
 export function textOf(reference: ScheduleReference): string {
   if (typeof reference === 'string') return reference;
   return 'id' in reference ? reference.id : reference.name;
+}
+
+/** The instant that is meant: of a wall time that comes twice the one that is a slot, of one in a gap the instant after it. */
+export function readSlot(
+  slot: Date | number | string,
+  { parsed }: Kept,
+): { askedAt: number; missing: MissingTime | null } {
+  const { rule, planRule } = parsed;
+  const moment = typeof slot === 'string' ? readWallMoment(slot, rule.timezone) : null;
+  const instants = moment?.instants ?? [];
+  const missing = moment === null || instants.length > 0 ? null : { date: moment.date, time: moment.time };
+  const meantAt = readMoment(slot, 'slot', rule.timezone);
+  if (planRule.kind === 'delay') return { askedAt: meantAt, missing };
+  const { all } = planRule;
+  // The slots of a rate have the milliseconds of the instant that it counts from, and nobody types those.
+  const withinMs = rule.kind === 'rate' && meantAt % 1_000 === 0 ? 1_000 : 1;
+  for (const at of instants.length === 0 ? [meantAt] : instants) {
+    const slotAt = all.next(at - 1);
+    if (slotAt !== null && slotAt < at + withinMs) return { askedAt: slotAt, missing };
+  }
+  return { askedAt: meantAt, missing };
+}
+
+/** Whether a ledger row holds this slot: a row of many slots holds only those that the rule names. */
+export function isSlotOf(
+  row: { fromAt: number; toAt: number; count?: number | null },
+  slotAt: number,
+  { parsed }: Kept,
+): boolean {
+  // The end of a row that was not counted may be the instant of a deletion, by a process that could not read the rule.
+  if (row.fromAt === slotAt || (row.toAt === slotAt && row.count !== null)) return true;
+  const { planRule } = parsed;
+  return planRule.kind === 'delay' || planRule.all.next(slotAt - 1) === slotAt;
 }

@@ -4,7 +4,9 @@ import { isDulyError } from '../base/errors.ts';
 import type { Engine, FoldedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import { currentPause } from './definition/state.ts';
+import { isSlotOf } from './finder.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
+import type { Kept } from './history.ts';
 import { changesSince, scheduleAt } from './history.ts';
 import type { Decision } from './planner/decision.ts';
 import { generationOf } from './planner/fire-id.ts';
@@ -12,9 +14,7 @@ import { graceMsOf } from './planner/grace.ts';
 import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './planner/jitter.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
-import type { Kept } from './schedule-deleted.ts';
 import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
-import { isSlotOf } from './slot-asked.ts';
 
 /** Which part of the ledger. */
 export interface LedgerRange {

@@ -3,7 +3,7 @@
 import { dulyError } from '../base/errors.ts';
 import type { ScheduleRecord } from '../contract/engine.ts';
 import { nameOf, type ScheduleIdentity } from './definition/identity.ts';
-import type { Deleted } from './schedule-deleted.ts';
+import type { Deleted } from './history.ts';
 
 /** How a missing schedule is told. */
 export function missingSchedule(reference: string | ScheduleIdentity, near?: string) {

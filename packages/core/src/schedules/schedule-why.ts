@@ -7,13 +7,13 @@ import { readWallMoment } from './calendar/moment.ts';
 import type { Rule } from './calendar/rule.ts';
 import { currentPause } from './definition/state.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
+import type { Kept } from './history.ts';
 import { statusOf } from './ledger.ts';
 import { type Decision, reasons } from './planner/decision.ts';
 import { graceMsOf } from './planner/grace.ts';
 import { dueAtOf, jitterOffsetMs } from './planner/jitter.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
-import type { Kept } from './schedule-deleted.ts';
 import {
   type FoldedMonth,
   type ScheduleDeletion,

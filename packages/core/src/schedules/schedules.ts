@@ -43,8 +43,15 @@ import { type ScheduleIdentity, scheduleIdOf } from './definition/identity.ts';
 import { readChanges, type ScheduleChanges, withChanges } from './definition/override.ts';
 import { createParsedSchedules, type ParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
-import { readStoreFilter, ScheduleFinder, textOf } from './finder.ts';
-import { changesOf, changesSince, dueAtUnderOldRule, scheduleAt } from './history.ts';
+import { isSlotOf, readSlot, readStoreFilter, ScheduleFinder, textOf } from './finder.ts';
+import {
+  changesOf,
+  changesSince,
+  dueAtUnderOldRule,
+  earlierGenerations,
+  type Kept,
+  scheduleAt,
+} from './history.ts';
 import { backfillsOf, readLedger } from './ledger.ts';
 import { newestDueSlot } from './planner/jitter.ts';
 import {
@@ -57,7 +64,6 @@ import {
 } from './planner/plan-operations.ts';
 import { planPauseUnread, planResumeUnread } from './planner/plan-unreadable.ts';
 import { calendarSlots, previewDelay } from './planner/upcoming-slot.ts';
-import { earlierGenerations, type Kept } from './schedule-deleted.ts';
 import { declaredTwice, isDisabled, missingSchedule, secondRule, secondType } from './schedule-errors.ts';
 import {
   type ApplyOptions,
@@ -85,7 +91,6 @@ import {
 } from './schedule-options.ts';
 import { type LedgerSlot, type Schedule, type ScheduleDeletion, toSchedule } from './schedule-view.ts';
 import { explainSlot, type SlotWhy } from './schedule-why.ts';
-import { isSlotOf, readSlot } from './slot-asked.ts';
 import { readSchedule } from './unreadable.ts';
 import { createScheduleWrites, isSame, type Loaded, type ScheduleWrites, wantEdit } from './writes.ts';
 
