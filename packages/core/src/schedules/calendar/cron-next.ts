@@ -1,7 +1,7 @@
 import { daySeconds, firstDayOfMonth, monthOfDay } from './civil.ts';
 import { createCronDays } from './cron-days.ts';
 import { type CronFields, hasBit, yearMax, yearMin } from './cron-fields.ts';
-import type { WallTimes } from './wall-times.ts';
+import type { WallTimes } from './zoned-times.ts';
 
 /** The wall times of a cron, with its days and its times of day apart, for those who skip whole days. */
 export interface CronTimes extends WallTimes {

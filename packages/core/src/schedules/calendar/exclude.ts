@@ -5,7 +5,7 @@ import { hasBit, type SixtyBits } from './cron-fields.ts';
 import { type CronTimes, createCronTimes, type TimesOfDay } from './cron-next.ts';
 import { parseCron } from './cron-parse.ts';
 import { createRruleDays } from './rrule.ts';
-import type { WallTimes } from './wall-times.ts';
+import type { WallTimes } from './zoned-times.ts';
 
 /**
  * What a rule leaves out, in its own zone: a date (`'2027-12-25'`), the dates of a range (`'2027-12-24/2028-01-02'`, both

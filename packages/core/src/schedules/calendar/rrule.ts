@@ -11,8 +11,8 @@ import {
   type RruleText,
   refuse,
 } from './rrule-text.ts';
-import type { WallTimes } from './wall-times.ts';
 import type { Zone } from './zone.ts';
+import type { WallTimes } from './zoned-times.ts';
 import { createZonedTimes, type ZonedTimes } from './zoned-times.ts';
 
 /** The slice of `rrule-temporal` that we use. */

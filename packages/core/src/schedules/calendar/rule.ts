@@ -27,8 +27,8 @@ import {
   type SlotTimes,
   toSlotTimes,
 } from './slot-times.ts';
-import type { WallTimes } from './wall-times.ts';
 import { findZone, type Zone } from './zone.ts';
+import type { WallTimes } from './zoned-times.ts';
 import { createZonedTimes, type Dst } from './zoned-times.ts';
 
 /** The kinds of rules. */
