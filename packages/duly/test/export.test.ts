@@ -229,7 +229,7 @@ test('the command: JSON goes from one store to another, with its pauses', async 
     'schedules',
     'add',
     'nightly',
-    '--task',
+    '--type',
     'mail',
     '--cron',
     '0 2 * * *',
@@ -238,7 +238,7 @@ test('the command: JSON goes from one store to another, with its pauses', async 
     '--input',
     '{"a":1}',
   );
-  await folder.duly('schedules', 'add', 'often', '--task', 'mail', '--every', '10m', '--jitter', '10s');
+  await folder.duly('schedules', 'add', 'often', '--type', 'mail', '--every', '10m', '--jitter', '10s');
   await folder.duly('schedules', 'pause', 'often');
   const { out } = await folder.duly('schedules', 'export', '--json');
   folder.write({ 'all.json': out });

@@ -9,7 +9,7 @@ test('forecast plays the schedules of a store forward', async (t) => {
       'schedules',
       'add',
       name,
-      '--task',
+      '--type',
       'report',
       '--cron',
       '30 2 * * *',

@@ -76,7 +76,7 @@ test('run reads its input as JSON or else as a text, and keeps what the options 
 
   const moved = await folder.duly('jobs', 'reschedule', job.id, '--at', '2030-01-01T00:00:00Z');
   assert.match(moved.out, /SCHEDULED for 2030-01-01T00:00:00\.000Z \(moved\)/);
-  const byKey = await folder.json('jobs', 'cancel', '--task', 'mail', '--key', 'k', '--tenant', 'acme');
+  const byKey = await folder.json('jobs', 'cancel', '--type', 'mail', '--key', 'k', '--tenant', 'acme');
   assert.deepEqual(Object.keys(byKey).sort(), ['due_at', 'id', 'result', 'status']);
   assert.equal(byKey.result, 'changed');
   const unknown = await folder.duly('jobs', 'show', 'nope');
@@ -122,7 +122,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   const [first, second] = data.map((job: { id: string }) => job.id);
 
   const table = await folder.duly('dead', 'ls', '--error', 'cannot work');
-  assert.match(table.out, /^ID .*TASK .*STATUS .*DETAIL\n/);
+  assert.match(table.out, /^ID .*TYPE .*STATUS .*DETAIL\n/);
   assert.match(table.out, new RegExp(`${first} +failing +FAILED .*TypeError: It cannot work\\.`));
 
   assert.deepEqual(await folder.json('dead', 'discard', first), { changed: 1, refused: 0, dry_run: false });
@@ -142,7 +142,7 @@ test('dead letters are listed, brought back and discarded', async (t) => {
   assert.match((await folder.duly('dead', 'retry', second)).out, /^1 dead letter brought back\.\n$/);
   assert.equal((await folder.json('jobs', 'show', second)).status, 'PENDING');
   assert.match(
-    (await folder.duly('dead', 'retry', '--task', 'failing', '--yes')).out,
+    (await folder.duly('dead', 'retry', '--type', 'failing', '--yes')).out,
     /^1 dead letter brought back/,
   );
   assert.deepEqual((await folder.json('dead', 'ls')).data, []);

@@ -92,7 +92,7 @@ async function moveBetween(folder: Folder, from: string, to: string): Promise<vo
   const there = new Duly({ store: to, app: 'test' });
   assert.equal(await there.expiring<string>('values').get('one'), 'kept');
   for (const { id } of (
-    await folder.json('jobs', 'ls', '--task', 'mark', '--status', 'pending,running', '--store', to)
+    await folder.json('jobs', 'ls', '--type', 'mark', '--status', 'pending,running', '--store', to)
   ).data)
     await there.job(id).result();
   const finished = await there.jobs({ type: 'mark', status: 'COMPLETED' }).count();

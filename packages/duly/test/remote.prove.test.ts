@@ -39,7 +39,7 @@ test('commands say the same of a server as of its store', async (t) => {
   // Both look at the same; what differs is only when they looked.
   for (const words of [
     ['jobs', 'ls'],
-    ['jobs', 'ls', '--status', 'failed', '--task', 'failing,hello'],
+    ['jobs', 'ls', '--status', 'failed', '--type', 'failing,hello'],
     ['jobs', 'ls', 'failing', 'FAILED'],
     ['jobs', 'show', created.id],
     ['jobs', 'show', failed.id],
@@ -174,7 +174,7 @@ test('schedules are created, compared, applied and exported over a server as at 
   assert.equal(applied.err, `Dashboard: ${address.origin}/schedules\n`);
   assert.match((await folder.duly('schedules', 'diff')).out, /^Nothing to do/m);
 
-  const words = ['digest', '--task', 'plain', '--cron', '0 8 * * MON', '--timezone', 'Asia/Kolkata'];
+  const words = ['digest', '--type', 'plain', '--cron', '0 8 * * MON', '--timezone', 'Asia/Kolkata'];
   const added = await folder.duly(
     'schedules',
     'add',
@@ -193,7 +193,7 @@ test('schedules are created, compared, applied and exported over a server as at 
     'schedules',
     'add',
     'x',
-    '--task',
+    '--type',
     'plain',
     '--cron',
     '0 0 31 4 *',

@@ -7,7 +7,7 @@ import { createFolder } from './command.ts';
 
 test('add makes a schedule, says it in words with its next runs, and changes it when asked again', async (t) => {
   const folder = createFolder(t);
-  const add = ['schedules', 'add', 'digest', '--task', 'mail', '--timezone', 'Europe/Rome'];
+  const add = ['schedules', 'add', 'digest', '--type', 'mail', '--timezone', 'Europe/Rome'];
   const created = await folder.duly(...add, '--cron', '0 8 * * MON');
   assert.equal(created.code, 0, created.err);
   const [title, words, ...runs] = created.out.trimEnd().split('\n');
@@ -62,7 +62,7 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
 
 test('what is wrong with a rule is said with a code, and nothing is created', async (t) => {
   const folder = createFolder(t);
-  const add = ['schedules', 'add', 'a', '--task', 'b'];
+  const add = ['schedules', 'add', 'a', '--type', 'b'];
   const cases: [string[], string][] = [
     [[...add], 'usage'],
     [[...add, '--cron', '* * * * *', '--every', '1m'], 'usage'],
@@ -104,7 +104,7 @@ test('what is wrong with a rule is said with a code, and nothing is created', as
 
 test('a fixed delay is shown from the slot that is outstanding, as if its runs took no time', async (t) => {
   const folder = createFolder(t);
-  const add = ['schedules', 'add', 'tick', '--task', 'report', '--delay', '10m', '--start-at', '2099-01-01'];
+  const add = ['schedules', 'add', 'tick', '--type', 'report', '--delay', '10m', '--start-at', '2099-01-01'];
   const created = await folder.duly(...add);
   assert.match(
     created.out,
@@ -179,9 +179,9 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
   });
   const up = folder.start('up');
   await up.line(/is up/);
-  await folder.duly('schedules', 'add', 'tock', '--task', 'tick', '--cron', '* * * * * *', '--input', 'own');
+  await folder.duly('schedules', 'add', 'tock', '--type', 'tick', '--cron', '* * * * * *', '--input', 'own');
   await up.line(/tick completed/);
-  const rate = await folder.json('schedules', 'add', 'rate', '--task', 'tick', '--every', '1h');
+  const rate = await folder.json('schedules', 'add', 'rate', '--type', 'tick', '--every', '1h');
   const whole = rate.next_slot.replace(/\.\d+/, '');
   const coming = await folder.json('why', 'rate', whole);
   assert.equal(coming.slot, rate.next_slot, 'nobody types the milliseconds of a rate');
@@ -216,7 +216,7 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
   );
   assert.match((await folder.duly('schedules', 'ls')).out, /^tock +tick +\* \* \* \* \* \* +UTC .*paused/m);
 
-  const edited = await folder.duly('schedules', 'add', 'tock', '--task', 'tick', '--cron', '0 0 1 1 *');
+  const edited = await folder.duly('schedules', 'add', 'tock', '--type', 'tick', '--cron', '0 0 1 1 *');
   assert.match(edited.out, /^Schedule "tock" is changed/);
   assert.match(
     (await folder.duly('schedules', 'resume', 'tock')).out,
@@ -271,7 +271,7 @@ test('backfill makes runs for slots of the past, after showing which', async (t)
     'schedules',
     'add',
     'daily',
-    '--task',
+    '--type',
     'a',
     '--cron',
     '0 2 * * *',
@@ -378,7 +378,7 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
     /^drift +catchUpLimit is 7, the code says its default \(changed by ada\): for the migration$/m,
   );
 
-  const own = await folder.duly('schedules', 'add', 'nightly', '--task', 'report', '--every', '1d');
+  const own = await folder.duly('schedules', 'add', 'nightly', '--type', 'report', '--every', '1d');
   assert.match(own.err, /warning: The code of "studio" declares a schedule "nightly" too; .* its id, sch_/);
   const ambiguous = await folder.duly('schedules', 'pause', 'nightly');
   assert.equal(ambiguous.code, 2);
@@ -400,7 +400,7 @@ test('a config declares schedules of tasks that stand elsewhere', async (t) => {
     done.out,
     /^\+ report {2}At 00:00 every day, in UTC\.\n\+ weekly {2}At 00:00 on Sunday, in UTC\.\n/,
   );
-  const { data } = await folder.json('schedules', 'ls', '--task', 'report');
+  const { data } = await folder.json('schedules', 'ls', '--type', 'report');
   assert.deepEqual(
     data.map((one: { name: string }) => one.name),
     ['report', 'weekly'],
@@ -417,7 +417,7 @@ test('a config declares schedules of tasks that stand elsewhere', async (t) => {
 test('export says what makes the same schedules, as JSON or as a crontab', async (t) => {
   const folder = createFolder(t);
   const add = async (name: string, ...args: string[]): Promise<void> => {
-    const { code, err } = await folder.duly('schedules', 'add', name, '--task', 'mail', ...args);
+    const { code, err } = await folder.duly('schedules', 'add', name, '--type', 'mail', ...args);
     assert.equal(code, 0, err);
   };
   await add('monday', '--cron', '0 8 * * MON', '--timezone', 'Europe/Rome', '--input', '{"off": "50%"}');
@@ -464,7 +464,7 @@ test('export says what makes the same schedules, as JSON or as a crontab', async
 test('errors name options as they are typed', async (t) => {
   const folder = createFolder(t);
   const add = (...args: string[]) =>
-    folder.duly('schedules', 'add', 'x', '--task', 'mail', '--cron', '0 8 * * *', ...args);
+    folder.duly('schedules', 'add', 'x', '--type', 'mail', '--cron', '0 8 * * *', ...args);
   const early = await add('--start-at', '2090-01-02', '--end-at', '2090-01-01');
   assert.match(early.err, /Expected --end-at not to be before --start-at/);
   const past = await add('--end-at', '2020-01-01');

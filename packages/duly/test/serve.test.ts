@@ -137,9 +137,9 @@ test('a change at the store names the page that shows it while somebody serves t
   };
   const pages: [string[], string | undefined][] = [
     [['run', 'later', '1', '--in', '1h', '--key', 'a'], '/jobs/job'],
-    [['jobs', 'cancel', '--task', 'later', '--key', 'a'], '/jobs'],
+    [['jobs', 'cancel', '--type', 'later', '--key', 'a'], '/jobs'],
     [['pause', 'queue', 'mail'], '/queues'],
-    [['schedules', 'add', 'daily', '--task', 'later', '--cron', '@daily'], '/schedules/sch'],
+    [['schedules', 'add', 'daily', '--type', 'later', '--cron', '@daily'], '/schedules/sch'],
     [['schedules', 'pause', 'daily'], '/schedules/sch'],
     [['schedules', 'trigger', 'daily'], '/jobs/job'],
     [['schedules', 'backfill', 'daily', '--from', '2026-11-01', '--dry-run'], undefined],

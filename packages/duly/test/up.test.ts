@@ -53,7 +53,7 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   again.signal('SIGINT');
   assert.equal((await again.ended).code, 0);
   // A full minute may have come meanwhile, with a job of the schedule.
-  const { data } = await folder.json('jobs', 'ls', '--task', 'video_transcode,flaky_email,broken_import');
+  const { data } = await folder.json('jobs', 'ls', '--type', 'video_transcode,flaky_email,broken_import');
   assert.equal(data.length, 3, 'a store with jobs is left as it is');
 });
 

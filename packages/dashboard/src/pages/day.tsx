@@ -51,7 +51,7 @@ export function DayPage() {
         ) : day.data.pages[0]?.data.length === 0 ? (
           <NothingYet
             title="No schedule yet."
-            command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
+            command={'duly schedules add nightly --type report --cron "0 2 * * *"'}
           />
         ) : (
           <Timeline days={day.data.pages} span={span} zone={zone} now={now} />

@@ -51,7 +51,7 @@ export function ForecastPage() {
         <Panel>
           <NothingYet
             title="No schedule yet."
-            command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
+            command={'duly schedules add nightly --type report --cron "0 2 * * *"'}
           >
             A forecast plays schedules forward.
           </NothingYet>

@@ -54,7 +54,7 @@ export function SchedulesPage() {
           sought === '' ? (
             <NothingYet
               title="No schedule yet."
-              command={'duly schedules add nightly --task report --cron "0 2 * * *"'}
+              command={'duly schedules add nightly --type report --cron "0 2 * * *"'}
             />
           ) : (
             <FilteredAway what="schedules" onClear={() => search('')} />

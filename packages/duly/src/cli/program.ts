@@ -57,7 +57,7 @@ Examples:
   duly run reminder '{"user": 42}' --in "3 days" --key user-42
   duly jobs ls --status failed,retrying --since 1h
   duly why job_01k9…
-  duly schedules add digest --task send_digest --cron '0 8 * * MON' --timezone Europe/Rome
+  duly schedules add digest --type send_digest --cron '0 8 * * MON' --timezone Europe/Rome
   duly why digest 2027-03-14T08:00
 `;
 
@@ -156,9 +156,9 @@ function addJobs(program: Command, action: ActionOf): void {
   const jobs = addGroup(program, 'jobs', 'list, show, watch and change jobs');
   addCommand(jobs, 'ls', 'list jobs, newest first')
     .alias('list')
-    .argument('[words...]', 'only with all of these in task, tenant, status or error')
+    .argument('[words...]', 'only with all of these in type, tenant, status or error')
     .option('--status <statuses>', 'only in these statuses (several: commas, or repeat it)', collect)
-    .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
+    .option('--type <names>', 'only of these types (several: commas, or repeat it)', collect)
     .option('--queue <names>', 'only in these queues (several: commas, or repeat it)', collect)
     .option('--tenant <name>', 'only of this tenant')
     .option('--key <key>', 'only with this dedupe key')
@@ -178,7 +178,7 @@ function addJobs(program: Command, action: ActionOf): void {
     .action(action(async () => (await import('../commands/jobs-logs.ts')).jobsLogs));
   addCommand(jobs, 'cancel', 'cancel jobs; running ones are asked to stop')
     .argument('[ids...]')
-    .option('--task <name>', 'with --key: the task')
+    .option('--type <name>', 'with --key: the type')
     .option('--key <key>', 'the job that holds this dedupe key')
     .option('--tenant <name>', 'with --key: the tenant')
     .option('--terminate', 'end a running job at once instead of asking it')
@@ -210,7 +210,7 @@ function addDead(program: Command, action: ActionOf): void {
   const dead = addGroup(program, 'dead', 'dead letters: FAILED jobs that wait for a person');
   addCommand(dead, 'ls', 'list dead letters, newest first')
     .alias('list')
-    .option('--task <names>', 'only of these tasks (several: commas, or repeat it)', collect)
+    .option('--type <names>', 'only of these types (several: commas, or repeat it)', collect)
     .option('--error <text>', 'only with this text in the error')
     .option('--since <duration or instant>', 'only created since then')
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
@@ -223,10 +223,10 @@ function addDead(program: Command, action: ActionOf): void {
     addCommand(dead, verb, description)
       .argument('[ids...]')
       .option('--all', 'all of them')
-      .option('--task <names>', 'all of these tasks (several: commas, or repeat it)', collect)
+      .option('--type <names>', 'all of these types (several: commas, or repeat it)', collect)
       .option('--error <text>', 'all with this text in the error')
       .option('--dry-run', 'only count')
-      .option('--yes', 'do not ask; needed with --all, --task and --error where nobody can answer')
+      .option('--yes', 'do not ask; needed with --all, --type and --error where nobody can answer')
       .option('--note <text>', 'why; kept in the audit')
       .action(
         action(async () => {

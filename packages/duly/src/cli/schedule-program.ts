@@ -28,7 +28,7 @@ export function addSchedules(program: Command, action: ActionOf): void {
 function addReading(schedules: Command, action: ActionOf): void {
   addCommand(schedules, 'ls', 'list schedules, with their next and last runs')
     .alias('list')
-    .option('--task <name>', 'only of this task')
+    .option('--type <name>', 'only of this type')
     .option('--app <name>', 'only declared by this app')
     .option('--tenant <name>', 'only of this tenant')
     .option('--status <status>', 'only active, paused, disabled or ended ones')
@@ -76,7 +76,7 @@ function addRule(command: Command): Command {
 function addCreating(schedules: Command, action: ActionOf): void {
   addRule(addCommand(schedules, 'add', 'create a schedule, or change the one of this name to be so'))
     .argument('<name>')
-    .requiredOption('--task <name>', 'the task that it runs')
+    .requiredOption('--type <name>', 'the type of its jobs: the task that it runs')
     .option('--input <json or text>', 'what each run is given')
     .option(
       '--missed <choice>',

@@ -7,7 +7,7 @@ import type { Refusal } from './command-builder.ts';
 export function usageErrorOf(error: Refusal): DulyError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const guess =
-    apiGuess(first, error.usage) ??
+    codeGuess(first, error.usage) ??
     nearest(error.word ?? '', error.known ?? []) ??
     /^\(Did you mean (?:one of )?(.*)\?\)$/.exec(rest.join(' ').trim())?.[1];
   const message = first.replace(/'([^']*)'/g, '"$1"');
@@ -29,11 +29,13 @@ export function usageErrorOf(error: Refusal): DulyError {
   );
 }
 
-/** What the library calls a rate is `--every` here, and the API's type of a job `--task`; the parser would look for a word that is written alike. */
-function apiGuess(message: string, usage = ''): string | undefined {
-  if (/^duly schedules (?:add|preview)\b/.test(usage) && message.includes("'--rate'")) return '--every';
-  const takesTask = /^duly (?:jobs (?:ls|cancel)|dead|schedules (?:ls|add))\b/.test(usage);
-  return takesTask && message.includes("'--type'") ? '--task' : undefined;
+/** A word of code that has another name here: a rate is `--every`, the name of a task `--type`. It is not spelled alike. */
+function codeGuess(message: string, usage = ''): string | undefined {
+  const word = /'([a-z-]+)/.exec(message)?.[1];
+  if (/^duly schedules (?:add|preview)\b/.test(usage) && word === '--rate') return '--every';
+  if (/^duly (?:pause|resume)\b/.test(usage) && word === 'task') return 'type';
+  const takesType = /^duly (?:jobs (?:ls|cancel)|dead|schedules (?:ls|add))\b/.test(usage);
+  return takesType && word === '--task' ? '--type' : undefined;
 }
 
 /** An error about how the command was called. */

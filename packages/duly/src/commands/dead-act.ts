@@ -10,7 +10,7 @@ import { printJson } from '../output/json.ts';
 
 interface DeadActOptions extends CommonOptions {
   all?: boolean;
-  task?: string[];
+  type?: string[];
   error?: string;
   dryRun?: boolean;
   yes?: boolean;
@@ -45,11 +45,11 @@ async function act(
   const isByFilter = options.all === true || Object.keys(filter).length > 0;
   if (ids.length === 0 && !isByFilter) {
     throw usageError(
-      'Name the dead letters by their ids, or say --all, --task or --error.',
+      'Name the dead letters by their ids, or say --all, --type or --error.',
       'Look first: duly dead ls',
     );
   }
-  if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --task or --error, not both.');
+  if (ids.length > 0 && isByFilter) throw usageError('Give ids, or --all, --type or --error, not both.');
   const mustAsk = isByFilter && !options.yes && !options.dryRun;
   const what = `To ${verb} dead letters without naming them`;
   if (mustAsk) requireAsking(context, what);

@@ -5,7 +5,7 @@ import { deadFilter } from '../jobs/dead-filter.ts';
 import { printJobs } from '../jobs/job-list.ts';
 
 interface DeadLsOptions extends CommonOptions {
-  task?: string[];
+  type?: string[];
   error?: string;
   since?: string;
   limit?: string;

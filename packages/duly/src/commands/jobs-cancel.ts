@@ -4,28 +4,28 @@ import { withClient } from '../client/client.ts';
 import { changeJobs, printChange } from '../jobs/job-changes.ts';
 
 interface JobsCancelOptions extends CommonOptions {
-  task?: string;
+  type?: string;
   key?: string;
   tenant?: string;
   terminate?: boolean;
   note?: string;
 }
 
-/** `duly jobs cancel`: by ids, or by task and dedupe key. */
+/** `duly jobs cancel`: by ids, or by type and dedupe key. */
 export async function jobsCancel(
   context: CommandContext,
   options: JobsCancelOptions,
   ids: string[],
 ): Promise<number> {
-  const { task: type, key, tenant } = options;
+  const { type, key, tenant } = options;
   const how = {
     ...(options.note === undefined ? {} : { note: options.note }),
     ...(options.terminate ? { terminate: true } : {}),
   };
   if (key === undefined && ids.length === 0)
-    throw usageError('Name the jobs by their ids, or one by --task and --key.');
+    throw usageError('Name the jobs by their ids, or one by --type and --key.');
   if (key !== undefined && (type === undefined || ids.length > 0)) {
-    throw usageError('A dedupe key belongs to a task: give --task and --key, and no ids.');
+    throw usageError('A dedupe key belongs to a type: give --type and --key, and no ids.');
   }
   return withClient(context, options, async ({ duly, changed }) => {
     changed(ids.length === 1 ? `/jobs/${ids[0]}` : '/jobs');

@@ -6,7 +6,7 @@ import { printJobs, readSince } from '../jobs/job-list.ts';
 
 interface JobsLsOptions extends CommonOptions {
   status?: string[];
-  task?: string[];
+  type?: string[];
   queue?: string[];
   tenant?: string;
   key?: string;
@@ -34,7 +34,7 @@ export async function jobsLs(
 
 function readFilter(options: JobsLsOptions, words: string[]): JobsFilter {
   const status = readList(options.status, '--status') as JobStatus[] | undefined;
-  const type = readList(options.task, '--task');
+  const type = readList(options.type, '--type');
   const queue = readList(options.queue, '--queue');
   const input = readPairs(options.input ?? [], '--input') as NonNullable<JobsFilter['input']>;
   return {

@@ -34,7 +34,7 @@ function printQueues({ out }: CommandContext, list: readonly QueueView[]): void 
     out,
     [
       { title: 'QUEUE', widthMin: 12 },
-      { title: 'TASK', widthMin: 12 },
+      { title: 'TYPE', widthMin: 12 },
       { title: 'READY', align: 'right' },
       { title: 'OLDEST', align: 'right', leaveOut: 1 },
       { title: 'PAUSED' },

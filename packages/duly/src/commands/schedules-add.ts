@@ -26,7 +26,7 @@ import { dayText, hazardText } from '../schedules/schedule-times.ts';
 import { readInput, readMetadata, taskFor, tryProject } from './run.ts';
 
 interface SchedulesAddOptions extends CommonOptions, RuleOptions {
-  task: string;
+  type: string;
   input?: string;
   missed?: string;
   catchUpWindow?: string;
@@ -133,7 +133,7 @@ function readDefinition(
   const input = readInput(context, options.input);
   const metadata = readMetadata(options.metadata);
   const priority = readCount(options.priority, '--priority');
-  const { task: type, queue, tenant, serial, note } = options;
+  const { type, queue, tenant, serial, note } = options;
   return {
     type,
     name,

@@ -10,7 +10,7 @@ import { relative } from '../output/times.ts';
 import { withSchedules } from '../schedules/schedule-client.ts';
 
 interface SchedulesLsOptions extends CommonOptions {
-  task?: string;
+  type?: string;
   app?: string;
   tenant?: string;
   status?: string;
@@ -20,7 +20,7 @@ interface SchedulesLsOptions extends CommonOptions {
 
 /** `duly schedules ls`. */
 export async function schedulesLs(context: CommandContext, options: SchedulesLsOptions): Promise<undefined> {
-  const { task: type, app, tenant, status, cursor } = options;
+  const { type, app, tenant, status, cursor } = options;
   const filter: SchedulesFilter = {
     ...(type === undefined ? {} : { type }),
     ...(app === undefined ? {} : { app }),

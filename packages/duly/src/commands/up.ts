@@ -266,15 +266,15 @@ async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string
 }
 
 /**
- * Makes the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by task; null: they are there
+ * Makes the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by type; null: they are there
  * already. The schedule may have made a job by now, if this is a full minute.
  */
 async function createDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
-  if ((await duly.jobs({ type: demoJobs.map(({ task }) => task) }).first()) !== null) return null;
+  if ((await duly.jobs({ type: demoJobs.map(({ type }) => type) }).first()) !== null) return null;
   const ids = new Map<string, string>();
-  for (const { task, input } of demoJobs) {
-    const job = await duly.tasks.get(task)?.now(input);
-    if (job !== undefined) ids.set(task, job.id);
+  for (const { type, input } of demoJobs) {
+    const job = await duly.tasks.get(type)?.now(input);
+    if (job !== undefined) ids.set(type, job.id);
   }
   return ids;
 }

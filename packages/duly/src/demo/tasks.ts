@@ -88,8 +88,8 @@ export const demoTasks: readonly TaskDefinition[] = [
 ] as unknown as TaskDefinition[];
 
 /** What the demo makes at its start on an empty store, so that something happens before the reader's eyes. */
-export const demoJobs: readonly { task: string; input: unknown }[] = [
-  { task: 'video_transcode', input: 'uploads/video_789.mp4' },
-  { task: 'flaky_email', input: 'ada@example.com' },
-  { task: 'broken_import', input: { file: 'prices.csv' } },
+export const demoJobs: readonly { type: string; input: unknown }[] = [
+  { type: 'video_transcode', input: 'uploads/video_789.mp4' },
+  { type: 'flaky_email', input: 'ada@example.com' },
+  { type: 'broken_import', input: { file: 'prices.csv' } },
 ];

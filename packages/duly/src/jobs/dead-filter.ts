@@ -4,11 +4,11 @@ import { readSince } from './job-list.ts';
 
 /** Which dead letters the options mean. */
 export function deadFilter(options: {
-  task?: string[];
+  type?: string[];
   error?: string;
   since?: string;
 }): Omit<JobsFilter, 'dead'> {
-  const type = readList(options.task, '--task');
+  const type = readList(options.type, '--type');
   return {
     ...(type === undefined ? {} : { type }),
     ...(options.error === undefined ? {} : { error: options.error }),

@@ -12,7 +12,7 @@ import { type Surroundings, surroundingsOf, waitText } from './waiting.ts';
 
 const columns: Column[] = [
   { title: 'ID' },
-  { title: 'TASK', widthMin: 8 },
+  { title: 'TYPE', widthMin: 8 },
   { title: 'STATUS' },
   { title: 'DONE', align: 'right', leaveOut: 3 },
   { title: 'TRIES', align: 'right', leaveOut: 2 },

@@ -53,26 +53,31 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       /^error\[usage\]: Unknown option "--statsu"\.\nhint: Did you mean "--status"\?\n$/,
     ],
     [
-      ['schedules', 'add', 'a', '--task', 'a', '--rate', '1h'],
+      ['schedules', 'add', 'a', '--type', 'a', '--rate', '1h'],
       /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
     ],
-    // As JSON and the HTTP API call it.
+    // As code calls what has this name.
     [
-      ['jobs', 'ls', '--type', 'hello'],
-      /^error\[usage\]: Unknown option "--type"\.\nhint: Did you mean "--task"\?\n$/,
+      ['jobs', 'ls', '--task', 'hello'],
+      /^error\[usage\]: Unknown option "--task"\.\nhint: Did you mean "--type"\?\n$/,
     ],
+    [
+      ['schedules', 'add', 'a', '--task=a', '--rate', '1h'],
+      /^error\[usage\]: Unknown option "--task"\.\nhint: Did you mean "--type"\?\n$/,
+    ],
+    [['pause', 'task', 'hello'], /^error\[usage\]: Unknown command "task"\.\nhint: Did you mean "type"\?\n$/],
     // What is not known is told before what is missing.
     [
       ['schedules', 'add', 'a', '--rate', '1h'],
       /^error\[usage\]: Unknown option "--rate"\.\nhint: Did you mean "--every"\?\n$/,
     ],
     [
-      ['schedules', 'add', 'a', '--tsak=a', '--every', '1h'],
-      /^error\[usage\]: Unknown option "--tsak"\.\nhint: Did you mean "--task"\?\n$/,
+      ['schedules', 'add', 'a', '--tpye=a', '--every', '1h'],
+      /^error\[usage\]: Unknown option "--tpye"\.\nhint: Did you mean "--type"\?\n$/,
     ],
     [
       ['schedules', 'add', 'a', '--every', '1h'],
-      /^error\[usage\]: Required option "--task <name>" not specified\.\n/,
+      /^error\[usage\]: Required option "--type <name>" not specified\.\n/,
     ],
     [['jobs', 'ls', '-o', 'jsn'], /^error\[usage\]: .*"jsn".*\nhint: Did you mean "json"\?\n$/],
     [['worker', '--roles', 'wroker'], /^error\[usage\]: .*"wroker".*\nhint: Did you mean "worker"\?\n$/],

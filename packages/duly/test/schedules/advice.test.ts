@@ -7,7 +7,7 @@ import { createFolder } from '../command.ts';
 test('doctor and schedules add warn, with what to do, about what works and should be thought about', async (t) => {
   const folder = createFolder(t);
   folder.write({ 'tasks/all.mjs': `export default { name: 'poll', timeout: 'none', run: () => 1 };` });
-  const often = await folder.duly('schedules', 'add', 'often', '--task', 'poll', '--every', '5s');
+  const often = await folder.duly('schedules', 'add', 'often', '--type', 'poll', '--every', '5s');
   assert.equal(often.code, 0, often.err);
   assert.match(often.err, /warning: "often" runs more often than once a minute\. If it asks whether/);
   assert.match(often.err, /warning: The task "poll" has no timeout: one run that hangs/);
@@ -16,7 +16,7 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
     'schedules',
     'add',
     'gap',
-    '--task',
+    '--type',
     'report',
     '--cron',
     '30 2 * * *',
@@ -30,8 +30,8 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   assert.match(gap.err, /warning: "gap": 02:30 comes twice on \d{4}-10-\d\d/);
   assert.doesNotMatch(gap.err, /timeout|more often/);
   for (let i = 0; i < 10; i++)
-    await folder.duly('schedules', 'add', `nightly-${i}`, '--task', 'report', '--cron', '0 4 * * *');
-  const last = await folder.duly('schedules', 'add', 'nightly', '--task', 'report', '--cron', '0 4 * * *');
+    await folder.duly('schedules', 'add', `nightly-${i}`, '--type', 'report', '--cron', '0 4 * * *');
+  const last = await folder.duly('schedules', 'add', 'nightly', '--type', 'report', '--cron', '0 4 * * *');
   const { advice } = await folder.json('doctor');
   const names = new Set(advice.map(({ name }: { name: string }) => name));
   for (const name of ['timeout', 'clock_change', 'herd', 'polling', 'handler'])
