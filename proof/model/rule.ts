@@ -1,5 +1,5 @@
 /** The rules of the proofs' schedules written down a second time: no calendar, only counting. Only the zones and the forms that proofs use. */
-import type { CalendarRule, PlanRule } from '../../packages/core/src/schedules/definition/plan-rule.ts';
+import type { CalendarRule, PlanRule } from '../../packages/core/src/schedules/definition/planned-rule.ts';
 import { behindMs, type ZonedCron, zone, zonedSlots } from './zoned-slots.ts';
 
 /** What a stored rule says. */

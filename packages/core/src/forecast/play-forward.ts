@@ -1,5 +1,5 @@
 import type { ActiveRun } from '../contract/engine.ts';
-import type { CalendarRule, PlanRule } from '../schedules/definition/plan-rule.ts';
+import type { CalendarRule, PlanRule } from '../schedules/definition/planned-rule.ts';
 import type { ScheduleSpec } from '../schedules/definition/spec.ts';
 import type { ScheduleState } from '../schedules/definition/state.ts';
 import { dueAtOf } from '../schedules/planner/jitter.ts';

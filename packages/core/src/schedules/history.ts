@@ -1,6 +1,6 @@
 /** What a schedule was when a slot was decided, also one that was deleted: a later edit does not change it. */
 import type { AuditRow, Engine, ScheduleRecord, SlotsReply } from '../contract/engine.ts';
-import { resolveStoredRule } from './definition/plan-rule-of.ts';
+import { resolveStoredRule } from './definition/planned-rule.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { parseSpec } from './definition/spec.ts';
 import { parseState } from './definition/state.ts';

@@ -3,7 +3,7 @@
 import { type DulyError, isDulyError } from '../base/errors.ts';
 import type { ScheduleRecord } from '../contract/engine.ts';
 import { type Rule, type RuleSpec, resolveRule, ruleKinds } from './calendar/rule.ts';
-import { toPlanRule } from './definition/plan-rule-of.ts';
+import { toPlanRule } from './definition/planned-rule.ts';
 import type { ParsedSchedule, ParsedSchedules } from './definition/schedule-cache.ts';
 import { parseSpec, type ScheduleSpec } from './definition/spec.ts';
 import { parseState } from './definition/state.ts';

@@ -19,7 +19,7 @@ import { createBatcher, isStoreTrouble } from '../store/batcher.ts';
 import { specOf } from './definition/declared.ts';
 import { isRefused, type ScheduleDraft } from './definition/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './definition/identity.ts';
-import { resolveStoredRule } from './definition/plan-rule-of.ts';
+import { resolveStoredRule } from './definition/planned-rule.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { type ScheduleSpec, serialiseSpec } from './definition/spec.ts';
 import { serialiseState } from './definition/state.ts';

@@ -15,7 +15,7 @@ import {
   ruleKinds,
 } from '../calendar/rule.ts';
 import type { ScheduleIdentity } from './identity.ts';
-import { toPlanRule } from './plan-rule-of.ts';
+import { toPlanRule } from './planned-rule.ts';
 import {
   policyNames,
   refuseDst,

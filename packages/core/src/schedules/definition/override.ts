@@ -4,7 +4,7 @@ import { readQueue } from '../../jobs/built-in-tasks.ts';
 import { readPriority } from '../../jobs/job-options.ts';
 import { type RuleInput, ruleFields, ruleKinds } from '../calendar/rule.ts';
 import { isRefused, readText, resolveNow, type ScheduleDraft } from './definition.ts';
-import { toPlanRule } from './plan-rule-of.ts';
+import { toPlanRule } from './planned-rule.ts';
 import {
   policyNames,
   refuseDst,

@@ -1,4 +1,4 @@
-import type { CalendarRule, PlanRule, Slots } from './plan-rule.ts';
+import type { CalendarRule, PlanRule, Slots } from './planned-rule.ts';
 
 /**
  * A slot that had come but, because of its jitter, was not due yet when an edit changed the rule or the instants of its slots. It keeps its

@@ -11,7 +11,7 @@ import {
   overlapModes,
 } from '../../contract/policy-modes.ts';
 import { readBound } from '../calendar/moment.ts';
-import type { PlanRule } from './plan-rule.ts';
+import type { PlanRule } from './planned-rule.ts';
 
 /** How a rule says when: by the calendar, by a rate, or by a delay after each run. */
 export type RuleKind = 'cron' | 'rate' | 'delay' | 'rrule';

@@ -1,4 +1,4 @@
-import type { DelayRule } from '../definition/plan-rule.ts';
+import type { DelayRule } from '../definition/planned-rule.ts';
 import { beginChoice, missedReason } from './catch-up.ts';
 import { fireSlot } from './decide-slot.ts';
 import { type Cause, reasons } from './decision.ts';

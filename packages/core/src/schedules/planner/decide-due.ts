@@ -1,4 +1,4 @@
-import type { CalendarRule } from '../definition/plan-rule.ts';
+import type { CalendarRule } from '../definition/planned-rule.ts';
 import { beginChoice, type Choice, missedReason } from './catch-up.ts';
 import { fireSlot } from './decide-slot.ts';
 import { type Cause, type Decision, type Reason, reasons } from './decision.ts';

@@ -1,4 +1,4 @@
-import type { Slots } from '../definition/plan-rule.ts';
+import type { Slots } from '../definition/planned-rule.ts';
 
 const graceMsMax = 60_000;
 // A schedule whose node died is free again after its lease; another node needs a moment more.

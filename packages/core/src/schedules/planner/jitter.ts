@@ -1,4 +1,4 @@
-import type { Slots } from '../definition/plan-rule.ts';
+import type { Slots } from '../definition/planned-rule.ts';
 import type { ResolvedPolicies } from '../definition/policies.ts';
 
 /** What jitter depends on. */

@@ -1,5 +1,5 @@
 import { type PendingSlot, withPendingSlot } from '../definition/pending-slot.ts';
-import type { PlanRule } from '../definition/plan-rule.ts';
+import type { PlanRule } from '../definition/planned-rule.ts';
 import { hasSameInstants, hasSameRule, hasSameWrittenRule, type ScheduleSpec } from '../definition/spec.ts';
 import { countFrom, delayDueAt } from './decide-delay.ts';
 import type { Cause } from './decision.ts';

@@ -1,6 +1,6 @@
 import type { ActiveRun, SlotRow } from '../../contract/engine.ts';
 import { withPendingSlot } from '../definition/pending-slot.ts';
-import { type CalendarRule, countCovered } from '../definition/plan-rule.ts';
+import { type CalendarRule, countCovered } from '../definition/planned-rule.ts';
 import type { Covers, ScheduleState } from '../definition/state.ts';
 import type { Decision, Reason } from './decision.ts';
 import type { Plan, PlanEvent, PlanInput, PlannedRun } from './plan-types.ts';

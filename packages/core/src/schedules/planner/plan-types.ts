@@ -1,6 +1,6 @@
 import type { ActiveRun, ClaimedSchedule, Origin, SlotRow } from '../../contract/engine.ts';
 import type { SlotDetails } from '../../contract/schedules.ts';
-import type { PlanRule } from '../definition/plan-rule.ts';
+import type { PlanRule } from '../definition/planned-rule.ts';
 import type { ScheduleSpec } from '../definition/spec.ts';
 import type { Covers, ScheduleState } from '../definition/state.ts';
 

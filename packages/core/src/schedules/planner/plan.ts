@@ -1,4 +1,4 @@
-import type { PlanRule } from '../definition/plan-rule.ts';
+import type { PlanRule } from '../definition/planned-rule.ts';
 import { createState } from '../definition/state.ts';
 import { awaitOutstanding, decideDelay, delayDueAt } from './decide-delay.ts';
 import { decideDue } from './decide-due.ts';

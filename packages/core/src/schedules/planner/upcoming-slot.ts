@@ -1,5 +1,5 @@
 import type { CatchUpMode } from '../../contract/policy-modes.ts';
-import type { CalendarRule, DelayRule } from '../definition/plan-rule.ts';
+import type { CalendarRule, DelayRule } from '../definition/planned-rule.ts';
 import { type ResolvedPolicies, windowMsOf } from '../definition/policies.ts';
 import { longestGraceMs } from './grace.ts';
 import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './jitter.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DulyError, isDulyError } from '../../../src/base/errors.ts';
 import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
-import { toPlanRule } from '../../../src/schedules/definition/plan-rule-of.ts';
+import { toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
 import {
   type RuleKind,
   refuseForDelay,

@@ -4,7 +4,7 @@
  * of the ledger. Random plays compare the two.
  */
 import type { ActiveRun, Origin } from '../../../src/contract/engine.ts';
-import type { CalendarRule, DelayRule, PlanRule } from '../../../src/schedules/definition/plan-rule.ts';
+import type { CalendarRule, DelayRule, PlanRule } from '../../../src/schedules/definition/planned-rule.ts';
 import type { ResolvedPolicies } from '../../../src/schedules/definition/policies.ts';
 import type { PlanInput } from '../../../src/schedules/planner/plan-types.ts';
 

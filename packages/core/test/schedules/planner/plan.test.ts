@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ActiveRun } from '../../../src/contract/engine.ts';
 import { type RuleInput, resolveRule, ruleKinds } from '../../../src/schedules/calendar/rule.ts';
-import type { CalendarRule, PlanRule, Slots } from '../../../src/schedules/definition/plan-rule.ts';
-import { toPlanRule } from '../../../src/schedules/definition/plan-rule-of.ts';
+import type { CalendarRule, PlanRule, Slots } from '../../../src/schedules/definition/planned-rule.ts';
+import { toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
 import { resolvePolicies, type SchedulePolicies } from '../../../src/schedules/definition/policies.ts';
 import {
   hasSameRule,

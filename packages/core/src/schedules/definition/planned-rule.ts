@@ -1,4 +1,6 @@
+import { type Rule, type RuleInput, resolveRule } from '../calendar/rule.ts';
 import type { PendingSlot } from './pending-slot.ts';
+import type { ResolvedPolicies } from './policies.ts';
 
 /** Instants in order. `next` and `previous` exclude the instant they are given. */
 export interface Slots {
@@ -64,4 +66,34 @@ export function countSlots(slots: Slots, fromAt: number, toAt: number): { count:
  */
 export function countCovered({ all, open }: CalendarRule, fromAt: number, toAt: number): number {
   return open.countBetween(fromAt, toAt) ?? countSlots(all, fromAt, toAt).count;
+}
+
+/** A stored rule in both of its forms: for the planner, and for those who show it. */
+export interface StoredRule {
+  /** With `startAt`, `endAt` and `exclude`: what will fire. */
+  readonly rule: Rule;
+  readonly planRule: PlanRule;
+}
+
+/** Resolves the rule of a schedule; `anchorAt` is what a rate without `startAt` counts from. */
+export function resolveStoredRule(
+  written: Readonly<Record<string, unknown>>,
+  { startAt, endAt }: Pick<ResolvedPolicies, 'startAt' | 'endAt'>,
+  anchorAt: number,
+): StoredRule {
+  const input: RuleInput = { ...written };
+  if (startAt !== null) input.startAt = startAt;
+  if (endAt !== null) input.endAt = endAt;
+  const rule = resolveRule(input, { anchorAt });
+  return { rule, planRule: toPlanRule(rule) };
+}
+
+/** A rule as the planner sees it. */
+export function toPlanRule(rule: Rule): PlanRule {
+  const { timezone, dateOf, slotDateOf, delayMs, isExcluded, all, open } = rule;
+  if (delayMs !== null) {
+    const after = (at: number): number | null => rule.next(at);
+    return { kind: 'delay', timezone, dateOf, slotDateOf, delayMs, after, isExcluded };
+  }
+  return { kind: 'calendar', timezone, dateOf, slotDateOf, all, open, isExcluded };
 }
