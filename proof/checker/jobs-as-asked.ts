@@ -15,7 +15,7 @@ type Problems = ReturnType<Invariant['check']>;
 // A real process knows the store's time only by its last answer.
 const estimateMs = 250;
 // So long the store remembers at least which job took a call over.
-const foldKeptMs = 600_000;
+const foldStoredMs = 600_000;
 // What one step of priority is worth in waiting time, and how far behind live runs those stand that are made after their time.
 const priorityStepMs = 60_000;
 const catchUpRankMs = 86_400_000;
@@ -76,7 +76,7 @@ export const jobsAsAsked: Invariant = {
         const isRepeat = facts.echoes.has(event);
         const { call } = event.folded;
         // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
-        if (event.at >= (facts.firstFolds.get(call) ?? event.at) + foldKeptMs) unsure.add(event.id);
+        if (event.at >= (facts.firstFolds.get(call) ?? event.at) + foldStoredMs) unsure.add(event.id);
         if (replaces && !isRepeat) inputs.set(event.id, input);
         give(event.id, input);
         if (replaces && !isRepeat) exercise('fold');

@@ -31,7 +31,7 @@ export interface Held extends CreatedJob {
 }
 
 // The store remembers for at least this long which job took a call over.
-const foldKeptMs = 600_000;
+const foldStoredMs = 600_000;
 
 /** See `promise`. */
 export const oneHolder: Invariant = {
@@ -73,7 +73,7 @@ export const oneHolder: Invariant = {
       const createdAt = call === undefined ? undefined : facts.created.get(call)?.createdAt;
       // After that the store may have forgotten which job took the call over, and a repeat creates a job.
       const firstAt = (call === undefined ? undefined : firstFolds.get(call)) ?? event.at;
-      const isForgotten = createdAt !== undefined && createdAt >= firstAt + foldKeptMs;
+      const isForgotten = createdAt !== undefined && createdAt >= firstAt + foldStoredMs;
       if (call !== undefined && replaces && createdAt !== undefined && !isForgotten) {
         problems.push({
           subjects: [event.id, call],

@@ -118,14 +118,14 @@ class Play {
     );
     for (const [n, { spec, model }] of specs.entries()) {
       const { id, startDeadlineMs, serial } = spec;
-      const kept = this.#model.create({ ...model, id, startDeadlineMs, serial }, this.#now);
+      const stored = this.#model.create({ ...model, id, startDeadlineMs, serial }, this.#now);
       this.#shortNames.set(id, `j${this.#shortNames.size + 1}`);
       this.#log(
-        `make ${this.#name(id)} ${spec.type} due ${model.dueAt - t0} serial ${serial} key ${model.key} → ${this.#name(kept)}`,
+        `make ${this.#name(id)} ${spec.type} due ${model.dueAt - t0} serial ${serial} key ${model.key} → ${this.#name(stored)}`,
       );
       const item = items[n];
-      assert.equal(item?.id, kept);
-      assert.equal(item?.deduped, kept !== id);
+      assert.equal(item?.id, stored);
+      assert.equal(item?.deduped, stored !== id);
     }
   }
 

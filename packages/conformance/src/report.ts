@@ -57,9 +57,9 @@ export function reportTests(test: DefineTest): void {
     const logs = lines('one', 'two');
     await report(engine, lease, { logs });
     await report(engine, lease, { logs: [...logs, ...lines('three')] });
-    const { lines: kept } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
+    const { lines: stored } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
     assert.deepEqual(
-      kept.map(({ message }) => message),
+      stored.map(({ message }) => message),
       ['one', 'two', 'three'],
     );
   });
@@ -70,16 +70,16 @@ export function reportTests(test: DefineTest): void {
     await finish(engine, lease, 'RETRYING', { due: { inMs: 0 } });
     const again = await claimOne(engine);
     await report(engine, again, { logs: [{ line: 1, at: t0 + 9, level: 'error', message: 'three' }] });
-    const { lines: kept } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
+    const { lines: stored } = await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 });
     assert.deepEqual(
-      kept.map(({ message, level, at, attempt }) => ({ message, level, at, attempt })),
+      stored.map(({ message, level, at, attempt }) => ({ message, level, at, attempt })),
       [
         { message: 'one', level: 'info', at: t0, attempt: 1 },
         { message: 'zwei – 二', level: 'info', at: t0 + 1, attempt: 1 },
         { message: 'three', level: 'error', at: t0 + 9, attempt: 2 },
       ],
     );
-    const numbers = kept.map(({ n }) => n);
+    const numbers = stored.map(({ n }) => n);
     assert.deepEqual(
       numbers,
       [...new Set(numbers)].sort((a, b) => a - b),
@@ -110,15 +110,15 @@ export function reportTests(test: DefineTest): void {
     const lease = await createRunning(engine);
     await report(engine, lease, { logs: lines('1', '2', '3', '4') }, 3);
     await report(engine, lease, { logs: lines('5', '6') }, 3);
-    const kept = (await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 })).lines;
+    const stored = (await engine.logs({ now: t0, id: lease.id, after: 0, limit: 10 })).lines;
     assert.deepEqual(
-      kept.map(({ message }) => message),
+      stored.map(({ message }) => message),
       ['4', '5', '6'],
     );
   });
 
   test('reports are answered one by one; what is lost writes nothing', async ({ engine }) => {
-    const kept = await createRunning(engine);
+    const stored = await createRunning(engine);
     const ended = await createRunning(engine);
     await finish(engine, ended, 'COMPLETED');
     const terminated = await createRunning(engine);
@@ -126,14 +126,14 @@ export function reportTests(test: DefineTest): void {
     const body = { progress: progress(40, { message: 'late' }), logs: lines('late') };
     const reports = [
       { id: ended.id, fence: ended.fence, ...body },
-      { id: kept.id, fence: kept.fence, ...body },
-      { id: kept.id, fence: kept.fence - 1, ...body, progress: progress(90) },
+      { id: stored.id, fence: stored.fence, ...body },
+      { id: stored.id, fence: stored.fence - 1, ...body, progress: progress(90) },
       { id: terminated.id, fence: terminated.fence, ...body },
       { id: 'job_nowhere', fence: 1, ...body },
     ];
     const reply = await engine.report({ now: t0, logLimit: 10, reports });
     assert.deepEqual(reply.reports, ['lost', 'kept', 'lost', 'lost', 'lost']);
-    assert.equal((await read(engine, kept.id)).progress.percent, 40);
+    assert.equal((await read(engine, stored.id)).progress.percent, 40);
     assert.equal((await read(engine, ended.id)).progress.percent, 100);
     for (const { id } of [ended, terminated]) {
       assert.deepEqual((await engine.logs({ now: t0, id, after: 0, limit: 10 })).lines, []);

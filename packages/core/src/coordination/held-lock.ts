@@ -124,9 +124,9 @@ function keep(
   /** Aborts the signal if the lock is lost. How long it is still held otherwise. */
   function check(): number {
     if (over.signal.aborted) return 0;
-    const keptElapsed = renewal.keptElapsed();
-    const remainingMs = keptElapsed === null ? 0 : keptElapsed + ttlMs - clock.elapsed();
-    if (keptElapsed === null) lose('the store gave it away after its time');
+    const renewedElapsed = renewal.renewedElapsed();
+    const remainingMs = renewedElapsed === null ? 0 : renewedElapsed + ttlMs - clock.elapsed();
+    if (renewedElapsed === null) lose('the store gave it away after its time');
     else if (remainingMs <= 0) lose('it could not be renewed in time');
     return remainingMs;
   }

@@ -84,13 +84,13 @@ async function recordOnce(
         what: 'result',
         maxBytes: resultBytesMax,
       });
-      const kept = await engine.remember({
+      const stored = await engine.remember({
         scope,
         key,
         put: { value: created, forMs, guard: { lock: storedLockName(lockName), fence: lock.fence } },
       });
       // Given back as it was recorded, so that every caller sees the same value.
-      if (kept.result !== 'lost' && kept.value !== null) return fromJson(kept.value, 'result');
+      if (stored.result !== 'lost' && stored.value !== null) return fromJson(stored.value, 'result');
     } finally {
       await lock.release();
     }

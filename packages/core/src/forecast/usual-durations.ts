@@ -13,7 +13,7 @@ const ownCountMin = 3;
 const jobCountMax = 20_000;
 const pageSize = 1_000;
 /** Of each schedule and each type so many of the newest are kept. */
-const keptCountMax = 200;
+const countMax = 200;
 
 /** So many schedules are asked for one by one: a moment's work, whatever their number is. */
 const askedCountMax = 500;
@@ -71,7 +71,7 @@ function durationOf({ startedAt, finishedAt }: JobRecord): number | null {
 }
 
 function keep(map: Map<string, number[]>, key: string, durationMs: number): void {
-  const kept = map.get(key);
-  if (kept === undefined) map.set(key, [durationMs]);
-  else if (kept.length < keptCountMax) kept.push(durationMs);
+  const existing = map.get(key);
+  if (existing === undefined) map.set(key, [durationMs]);
+  else if (existing.length < countMax) existing.push(durationMs);
 }

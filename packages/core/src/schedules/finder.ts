@@ -5,7 +5,7 @@ import type { Engine, ScheduleRecord } from '../contract/engine.ts';
 import { readMoment, readWallMoment } from './calendar/moment.ts';
 import { scheduleIdOf } from './definition/identity.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
-import { type Deleted, type Kept, readDeleted } from './history.ts';
+import { type Deleted, type LedgerSchedule, readDeleted } from './history.ts';
 import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
 import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
 import type { MissingTime } from './schedule-why.ts';
@@ -25,7 +25,7 @@ export class ScheduleFinder {
   }
 
   /** The schedule that is meant, also one that was deleted. Throws `schedule_not_found` or `schedule_ambiguous`. */
-  async findKept(reference: ScheduleReference): Promise<Kept> {
+  async findWithLedger(reference: ScheduleReference): Promise<LedgerSchedule> {
     const found = await this.#look(reference);
     if (found !== null) return { ...found, parsed: readSchedule(this.#parsed, found.record) };
     const [gone, ...others] = await this.#deleted(reference);
@@ -131,7 +131,7 @@ export function textOf(reference: ScheduleReference): string {
 /** The instant that is meant: of a wall time that comes twice the one that is a slot, of one in a gap the instant after it. */
 export function readSlot(
   slot: Date | number | string,
-  { parsed }: Kept,
+  { parsed }: LedgerSchedule,
 ): { askedAt: number; missing: MissingTime | null } {
   const { rule, planRule } = parsed;
   const moment = typeof slot === 'string' ? readWallMoment(slot, rule.timezone) : null;
@@ -153,7 +153,7 @@ export function readSlot(
 export function isSlotOf(
   row: { fromAt: number; toAt: number; count?: number | null },
   slotAt: number,
-  { parsed }: Kept,
+  { parsed }: LedgerSchedule,
 ): boolean {
   // The end of a row that was not counted may be the instant of a deletion, by a process that could not read the rule.
   if (row.fromAt === slotAt || (row.toAt === slotAt && row.count !== null)) return true;

@@ -40,7 +40,7 @@ export async function changesSince(
  * null: nothing has changed since then, or the rule did not name the slot.
  */
 export function dueAtUnderOldRule(
-  decided: Kept,
+  decided: LedgerSchedule,
   slotAt: number,
   changes: readonly AuditRow[],
 ): number | null {
@@ -61,27 +61,27 @@ export function dueAtUnderOldRule(
  * at the instant of an edit belongs to the version before it.
  */
 export function scheduleAt(
-  kept: Kept,
+  schedule: LedgerSchedule,
   row: SlotsReply['slots'][number],
   slotAt: number,
   changes: readonly AuditRow[],
-): Kept {
+): LedgerSchedule {
   const lastAt = row.lastDecidedAt ?? row.decidedAt;
   const decidedAt = Math.min(Math.max(row.decidedAt, slotAt), lastAt);
-  const next = changesOf(kept, row.generation, changes).findLast(
+  const next = changesOf(schedule, row.generation, changes).findLast(
     ({ at, before }) => at >= decidedAt && before !== null,
   );
-  if (next === undefined) return kept;
+  if (next === undefined) return schedule;
   const { spec: stored } = JSON.parse(next.before as string) as { spec: unknown };
   const spec = parseSpec(JSON.stringify(stored));
   // The row's first slot is one of the rule's, so a rate that was counted from the making has the same slots when it is counted from there.
   const rule = resolveStoredRule(spec.rule, spec.policies, row.fromAt);
-  return { ...kept, parsed: { ...kept.parsed, spec, ...rule } };
+  return { ...schedule, parsed: { ...schedule.parsed, spec, ...rule } };
 }
 
 /** The changes of one life of a schedule: one that was deleted and made again in an instant is not told by what the other was. */
 export function changesOf(
-  { record, deleted }: Kept,
+  { record, deleted }: LedgerSchedule,
   generation: number,
   changes: readonly AuditRow[],
 ): readonly AuditRow[] {
@@ -94,7 +94,7 @@ export function changesOf(
 }
 
 /** A schedule whose ledger is kept: as it stands, or as it was when it was deleted. */
-export interface Kept {
+export interface LedgerSchedule {
   record: ScheduleRecord;
   parsed: ReadableSchedule;
   now: number;
@@ -103,7 +103,7 @@ export interface Kept {
 }
 
 /** One that was deleted, as it was then. */
-export type Deleted = Kept & { deleted: ScheduleDeletion };
+export type Deleted = LedgerSchedule & { deleted: ScheduleDeletion };
 
 /** What the audit keeps of a schedule that was deleted. */
 interface Gone {

@@ -6,8 +6,7 @@ import { isTerminal } from '../contract/job-status.ts';
 import { currentPause } from './definition/state.ts';
 import { isSlotOf } from './finder.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
-import type { Kept } from './history.ts';
-import { changesSince, scheduleAt } from './history.ts';
+import { changesSince, type LedgerSchedule, scheduleAt } from './history.ts';
 import type { Decision } from './planner/decision.ts';
 import { generationOf } from './planner/fire-id.ts';
 import { graceMsOf } from './planner/grace.ts';
@@ -29,7 +28,11 @@ type LedgerRow = SlotsReply['slots'][number];
 const pageSize = 500;
 
 /** The lines of a range, newest first: what is not decided yet, then the decisions. */
-export async function readLedger(engine: Engine, loaded: Kept, range: LedgerRange): Promise<LedgerSlot[]> {
+export async function readLedger(
+  engine: Engine,
+  loaded: LedgerSchedule,
+  range: LedgerRange,
+): Promise<LedgerSlot[]> {
   const { record } = loaded;
   const { slots: rows, folded } = await engine.slots({ scheduleId: record.id, ...range });
   const runs = await runsOf(engine, record.id, rows, range);
@@ -108,7 +111,7 @@ interface SharedRuns {
 /** Puts each run under one line: what a slot fired under the row of that decision, and a backfill under the row or month that holds its slot. */
 async function shareRuns(
   engine: Engine,
-  loaded: Kept,
+  loaded: LedgerSchedule,
   { rows, folded }: { rows: readonly LedgerRow[]; folded: readonly FoldedSlots[] },
   runs: RunsBySlot,
 ): Promise<SharedRuns> {
@@ -151,7 +154,7 @@ function generationAt(rows: readonly LedgerRow[], { createdAt }: JobRecord): Led
 /** Whether a row holds a slot: one of many slots holds those that the rule named when they were decided. */
 async function heldBy(
   engine: Engine,
-  loaded: Kept,
+  loaded: LedgerSchedule,
   rows: readonly LedgerRow[],
   runs: RunsBySlot,
 ): Promise<(row: LedgerRow, slotAt: number) => boolean> {
@@ -173,7 +176,7 @@ async function heldBy(
   };
 }
 
-function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: Kept): LedgerSlot {
+function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: LedgerSchedule): LedgerSlot {
   const isOne = row.fromAt === row.toAt;
   const decision = row.decision as Decision;
   return {
@@ -194,7 +197,11 @@ function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: 
   };
 }
 
-function toFoldedLine(one: FoldedSlots, ofFold: readonly JobRecord[], { deleted }: Kept): LedgerSlot {
+function toFoldedLine(
+  one: FoldedSlots,
+  ofFold: readonly JobRecord[],
+  { deleted }: LedgerSchedule,
+): LedgerSlot {
   const folded = toFoldedMonth(one);
   const isCounted = folded.counts.every(({ atLeast }) => !atLeast);
   return {
@@ -215,7 +222,7 @@ function toFoldedLine(one: FoldedSlots, ofFold: readonly JobRecord[], { deleted 
 }
 
 /** Slots that only a backfill knows: from before the schedule was made, from between two of its lives, or of a later rule. */
-function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: Kept): LedgerSlot[] {
+function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: LedgerSchedule): LedgerSlot[] {
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
     .map(([at, jobs]) => ({
@@ -266,7 +273,11 @@ export function statusOf<Else extends SlotStatus | 'none'>(
 }
 
 /** What is due and not decided yet (what is late and what a pause holds in lines of their own), and the next slot to come; newest first. */
-function undecided(loaded: Kept, { fromAt, beforeAt }: LedgerRange, runs: RunsBySlot): LedgerSlot[] {
+function undecided(
+  loaded: LedgerSchedule,
+  { fromAt, beforeAt }: LedgerRange,
+  runs: RunsBySlot,
+): LedgerSlot[] {
   const { record, parsed, now, deleted } = loaded;
   const { planRule: rule, spec, state, unreadable } = parsed;
   const { nextSlotAt } = state;

@@ -7,7 +7,7 @@ import { readWallMoment } from './calendar/moment.ts';
 import type { Rule } from './calendar/rule.ts';
 import { currentPause } from './definition/state.ts';
 import { scheduleLeaseMs } from './fire-pass.ts';
-import type { Kept } from './history.ts';
+import type { LedgerSchedule } from './history.ts';
 import { statusOf } from './ledger.ts';
 import { type Decision, reasons } from './planner/decision.ts';
 import { graceMsOf } from './planner/grace.ts';
@@ -73,7 +73,7 @@ export interface MissingTime {
 
 /** Everything `explainSlot` looks at. */
 export interface SlotFacts {
-  loaded: Kept;
+  loaded: LedgerSchedule;
   slotAt: number;
   /** When it fell due, where an edit since it came would give another instant; null: as `loaded` says. */
   dueAt: number | null;

@@ -49,7 +49,7 @@ import {
   changesSince,
   dueAtUnderOldRule,
   earlierGenerations,
-  type Kept,
+  type LedgerSchedule,
   scheduleAt,
 } from './history.ts';
 import { backfillsOf, readLedger } from './ledger.ts';
@@ -203,7 +203,7 @@ export class Schedules {
   async get(reference: ScheduleReference, options?: { deleted?: boolean }): Promise<Schedule> {
     const { deleted = false } = readOptions(options ?? {}, 'get()', getNames);
     const found = readFlag(deleted, 'deleted')
-      ? await this.#finder.findKept(reference)
+      ? await this.#finder.findWithLedger(reference)
       : await this.#finder.find(reference);
     const [schedule] = await this.#views([found.record], found.now, found.deleted);
     return schedule as Schedule;
@@ -251,7 +251,7 @@ export class Schedules {
   /** The ledger, newest first: what became of each slot, and its runs. It is kept when the schedule is deleted. */
   async slots(reference: ScheduleReference, options?: SlotsOptions): Promise<LedgerSlot[]> {
     const { from, to, limit = 100 } = readOptions(options, 'slots()', slotsNames);
-    const loaded = await this.#finder.findKept(reference);
+    const loaded = await this.#finder.findWithLedger(reference);
     const { timezone } = loaded.parsed.rule;
     return readLedger(await this.#deps.engine(), loaded, {
       fromAt: from === undefined ? 0 : readMoment(from, 'from', timezone),
@@ -265,7 +265,7 @@ export class Schedules {
    * in the schedule's zone.
    */
   async why(reference: ScheduleReference, slot: Date | number | string): Promise<SlotWhy> {
-    const loaded = await this.#finder.findKept(reference);
+    const loaded = await this.#finder.findWithLedger(reference);
     if (loaded.parsed.unreadable !== null) throw loaded.parsed.unreadable;
     const engine = await this.#deps.engine();
     const scheduleId = loaded.record.id;
@@ -275,7 +275,7 @@ export class Schedules {
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
     const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
     const changes = await changesSince(engine, scheduleId, Math.min(askedAt, ...slots.map(decidedFirst)));
-    const then = (one: (typeof slots)[number]): Kept => scheduleAt(loaded, one, askedAt, changes);
+    const then = (one: (typeof slots)[number]): LedgerSchedule => scheduleAt(loaded, one, askedAt, changes);
     const { nextSlotAt } = loaded.parsed.state;
     const isNext = isDelay && nextSlotAt !== null && nextSlotAt >= askedAt && nextSlotAt < beforeAt;
     const found = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;

@@ -82,7 +82,7 @@ interface Held extends HeldLease {
   /** Monotonic instants. */
   sinceElapsed: number;
   /** When the last answer arrived that it is ours. */
-  keptElapsed: number;
+  renewedElapsed: number;
   /** When that was asked, or earlier: the lease lasts at least from here. */
   sureElapsed: number;
   isCancelReported: boolean;
@@ -139,7 +139,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
   });
 
   function renewed(lease: Held, sentElapsed: number): void {
-    lease.keptElapsed = clock.elapsed();
+    lease.renewedElapsed = clock.elapsed();
     lease.sureElapsed = sentElapsed;
     lease.isEndReported = false;
     board?.renewed(lease.fence, sentElapsed);
@@ -170,7 +170,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
    */
   function reportEnded(): void {
     for (const lease of [...held.values()]) {
-      if (lease.isEndReported || clock.elapsed() < lease.keptElapsed + leaseMs) continue;
+      if (lease.isEndReported || clock.elapsed() < lease.renewedElapsed + leaseMs) continue;
       lease.isEndReported = true;
       onHeartbeat({ id: lease.id, fence: lease.fence, heartbeat: { state: 'lost' }, isPresumed: true });
     }
@@ -216,9 +216,9 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
       for (const lease of leases) {
         // One that is held already, since the store gave it, is known no better for being named again.
         const known = held.get(lease.fence);
-        const { keptElapsed = now, isCancelReported = false } = known ?? {};
+        const { renewedElapsed = now, isCancelReported = false } = known ?? {};
         const sure = known?.sureElapsed ?? sureElapsed;
-        const times = { sinceElapsed: now, keptElapsed, sureElapsed: sure };
+        const times = { sinceElapsed: now, renewedElapsed, sureElapsed: sure };
         held.set(lease.fence, { ...lease, ...times, isCancelReported, isEndReported: false });
         if (known === undefined) board?.add(lease, sure);
       }

@@ -17,7 +17,7 @@ export interface LockRenewal {
    * The monotonic instant from which the current ttl counts; null: the store gave the lock to another holder.
    * Always current, even in a turn that was blocked for long.
    */
-  keptElapsed(): number | null;
+  renewedElapsed(): number | null;
   /** Stops. Resolves when no renewal is under way in this thread. The lock is not released. */
   close(): Promise<void>;
 }
@@ -37,30 +37,30 @@ export interface RenewLockOptions {
   askedElapsed: number;
   /** Whether the holder is alive; left out: it is, because the renewal runs in its own thread. */
   isHolderAlive?(): boolean;
-  onKept(elapsed: number): void;
+  onRenewed(elapsed: number): void;
   /** Called once: the store gave the lock away (`taken`), or it was not renewed within its ttl. */
   onLost(taken: boolean): void;
 }
 
 /** Renews a lock at a third of its ttl, so two renewals may fail. Resolves when it is lost or `closed` is aborted. */
 export async function renewLock(options: RenewLockOptions, closed: AbortSignal): Promise<void> {
-  const { engine, clock, lock, isHolderAlive = () => true, onKept, onLost } = options;
+  const { engine, clock, lock, isHolderAlive = () => true, onRenewed, onLost } = options;
   const { name, fence, ttlMs } = lock;
   const intervalMs = Math.max(1, ttlMs / 3);
-  let keptElapsed = options.askedElapsed;
+  let renewedElapsed = options.askedElapsed;
   while (!closed.aborted) {
-    const remainingMs = keptElapsed + ttlMs - clock.elapsed();
+    const remainingMs = renewedElapsed + ttlMs - clock.elapsed();
     if (remainingMs <= 0) return onLost(false);
     await clock.sleep(Math.min(intervalMs, remainingMs), closed);
     // Measured from before the call: the store counts from a later moment, so the lock is given up early, never late.
     const sentElapsed = clock.elapsed();
-    if (closed.aborted || keptElapsed + ttlMs <= sentElapsed || !isHolderAlive()) continue;
+    if (closed.aborted || renewedElapsed + ttlMs <= sentElapsed || !isHolderAlive()) continue;
     const answer = await engine.renew({ locks: [{ name, fence }], ttlMs }).catch(() => null);
     // Null: the store is away. The lock is held until its ttl ends, so the next turn tries again.
     if (answer === null || closed.aborted) continue;
     if (answer.locks[0] !== 'kept') return onLost(true);
-    keptElapsed = sentElapsed;
-    onKept(sentElapsed);
+    renewedElapsed = sentElapsed;
+    onRenewed(sentElapsed);
   }
 }
 
@@ -72,21 +72,21 @@ export function createLockRenewals({
   return {
     open() {
       const closed = new AbortController();
-      let keptElapsed: number | null = null;
+      let renewedElapsed: number | null = null;
       let running: Promise<void> = Promise.resolve();
       return {
         start(lock, askedElapsed, reportLost) {
-          keptElapsed = askedElapsed;
-          const onKept = (elapsed: number): void => {
-            keptElapsed = elapsed;
+          renewedElapsed = askedElapsed;
+          const onRenewed = (elapsed: number): void => {
+            renewedElapsed = elapsed;
           };
           const onLost = (taken: boolean): void => {
-            if (taken) keptElapsed = null;
+            if (taken) renewedElapsed = null;
             reportLost();
           };
-          running = renewLock({ engine, clock, lock, askedElapsed, onKept, onLost }, closed.signal);
+          running = renewLock({ engine, clock, lock, askedElapsed, onRenewed, onLost }, closed.signal);
         },
-        keptElapsed: () => keptElapsed,
+        renewedElapsed: () => renewedElapsed,
         async close() {
           closed.abort();
           await running;

@@ -38,10 +38,10 @@ export async function keepTaskForms(
   for (const { name, version, input: schema } of tasks) {
     const input = inputFormOf(schema);
     if (input === null || JSON.stringify(input).length > formLengthMax) continue;
-    const kept = await records.get<TaskForm>(taskFormKind, name);
-    if (kept !== null && kept.value.version > version) continue;
-    if (kept !== null && JSON.stringify(kept.value) === JSON.stringify({ version, input })) continue;
-    const expectVersion = kept?.version ?? null;
+    const stored = await records.get<TaskForm>(taskFormKind, name);
+    if (stored !== null && stored.value.version > version) continue;
+    if (stored !== null && JSON.stringify(stored.value) === JSON.stringify({ version, input })) continue;
+    const expectVersion = stored?.version ?? null;
     await records.put(taskFormKind, name, { version, input }, { expectVersion }).catch((error: unknown) => {
       // Another node was faster.
       if (!isDulyError(error, 'records_conflict')) throw error;

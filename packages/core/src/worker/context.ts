@@ -53,15 +53,15 @@ abstract class AttemptContext {
     this.#port = port;
   }
 
-  get #kept(): Created {
+  get #ensured(): Created {
     this.#created ??= {};
     return this.#created;
   }
 
   get job(): TaskContext<unknown>['job'] {
-    const kept = this.#kept;
-    kept.job ??= describe(this.#job);
-    return kept.job;
+    const created = this.#ensured;
+    created.job ??= describe(this.#job);
+    return created.job;
   }
 
   get signal(): AbortSignal {
@@ -69,15 +69,15 @@ abstract class AttemptContext {
   }
 
   get log(): TaskContext<unknown>['log'] {
-    const kept = this.#kept;
-    kept.log ??= createLog(this.#port);
-    return kept.log;
+    const created = this.#ensured;
+    created.log ??= createLog(this.#port);
+    return created.log;
   }
 
   get once(): TaskContext<unknown>['once'] {
-    const kept = this.#kept;
-    kept.once ??= createOnce(this.#port);
-    return kept.once;
+    const created = this.#ensured;
+    created.once ??= createOnce(this.#port);
+    return created.once;
   }
 
   get progress(): TaskContext<unknown>['progress'] {

@@ -161,9 +161,9 @@ function cutLine(message: unknown): string {
   if (bytes.length <= logLineBytesMax) return text;
   const mark = `… [cut: ${bytes.length} bytes]`;
   // A character that was cut in two is written as U+FFFD at the end, and taken off.
-  const kept = bytes
+  const cut = bytes
     .subarray(0, logLineBytesMax - Buffer.byteLength(mark))
     .toString()
     .replace(/\uFFFD+$/, '');
-  return kept + mark;
+  return cut + mark;
 }

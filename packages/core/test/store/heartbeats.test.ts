@@ -180,15 +180,15 @@ test('failing heartbeats are tried again, and a lease is given up only when its 
 
 test('beginnings created in one turn are written in one call, and answer how the lease stands', async (t) => {
   const { store, clock, heartbeats, claim, heartbeatCount } = await setup(t);
-  const [kept, cancelled, lost] = (await claim(3)) as [ClaimedJob, ClaimedJob, ClaimedJob];
+  const [renewed, cancelled, lost] = (await claim(3)) as [ClaimedJob, ClaimedJob, ClaimedJob];
   await store.cancel(cancelled.id);
   await store.engine.cancel({
     groups: [{ actor: 'test', note: null, targets: [{ id: lost.id }], mode: 'terminate' }],
   });
-  const answers = await Promise.all([kept, cancelled, lost].map((lease) => heartbeats.begin(lease)));
+  const answers = await Promise.all([renewed, cancelled, lost].map((lease) => heartbeats.begin(lease)));
   assert.deepEqual(answers, ['kept', 'cancel', 'lost']);
   assert.equal(heartbeatCount(), 1);
-  assert.equal((await store.job(kept.id)).attempts.at(-1)?.begunAt, clock.now());
+  assert.equal((await store.job(renewed.id)).attempts.at(-1)?.begunAt, clock.now());
 });
 
 test('everything that goes in and out can be posted to another thread', async (t) => {

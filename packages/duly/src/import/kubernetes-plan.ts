@@ -186,11 +186,11 @@ function scheduleOf(source: string, manifest: Fields, run: ContainerRun): Planne
     zoneMapping(ownZone, zoneInCron?.[1] ?? null),
     ...(suspended ? [{ from: 'suspend: true', to: 'paused' }] : []),
   ];
-  const kept = keptDefinition(fieldsOf(metadata, 'annotations'));
-  if (kept !== null) {
-    const definition = { ...kept, ...rule } as PlannedCronJob['definition'];
+  const existing = storedDefinition(fieldsOf(metadata, 'annotations'));
+  if (existing !== null) {
+    const definition = { ...existing, ...rule } as PlannedCronJob['definition'];
     mappings.push({ from: `annotation ${definitionAnnotation}`, to: 'everything else, as it was exported' });
-    const argv = (kept.input as CommandInput | undefined)?.command?.argv ?? null;
+    const argv = (existing.input as CommandInput | undefined)?.command?.argv ?? null;
     return {
       source,
       name: definition.name,
@@ -238,7 +238,7 @@ function ruleIn(schedule: string, timezone: string): RuleInput & { timezone: str
   return every === undefined ? { cron: schedule, timezone } : { rate: every, timezone };
 }
 
-function keptDefinition(annotations: Fields): (Fields & { name: string }) | null {
+function storedDefinition(annotations: Fields): (Fields & { name: string }) | null {
   const text = annotations[definitionAnnotation];
   if (typeof text !== 'string') return null;
   let value: unknown;
@@ -299,7 +299,7 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
     from: note('activeDeadlineSeconds', activeSeconds ?? undefined, 'no end'),
     to: activeSeconds === null ? 'timeout: none' : `timeout: ${activeSeconds}s for each attempt`,
   });
-  const kept = [
+  const limits = [
     note('successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit, 3),
     note('failedJobsHistoryLimit', spec.failedJobsHistoryLimit, 1),
     ...(job.ttlSecondsAfterFinished === undefined
@@ -307,7 +307,7 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
       : [`ttlSecondsAfterFinished: ${job.ttlSecondsAfterFinished}`]),
   ];
   mappings.push({
-    from: kept.join(', '),
+    from: limits.join(', '),
     to: 'kept by time instead: 7 days, failed ones 90 days, the ledger 400 days',
   });
   return {

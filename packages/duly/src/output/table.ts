@@ -60,15 +60,15 @@ interface Fitted {
 }
 
 function fit(all: readonly Fitted[], available: number): Fitted[] {
-  let kept = [...all];
+  let visible = [...all];
   for (;;) {
-    const shrunk = shrink(kept, available);
+    const shrunk = shrink(visible, available);
     if (totalOf(shrunk) <= available) return shrunk;
-    const out = kept
+    const out = visible
       .filter(({ column }) => column.leaveOut !== undefined)
       .sort((one, other) => (one.column.leaveOut as number) - (other.column.leaveOut as number))[0];
     if (out === undefined) return shrunk;
-    kept = kept.filter((one) => one !== out);
+    visible = visible.filter((one) => one !== out);
   }
 }
 

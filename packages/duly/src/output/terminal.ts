@@ -105,10 +105,10 @@ export function cutPainted(text: string, width: number): string {
     // Colours after the cut end what was begun before it.
     if (part.startsWith('\u001b')) result += part;
     else if (!isFull) {
-      const kept = takeCells(part, left);
-      left -= cellsOf(kept);
-      isFull = kept.length < part.length;
-      result += isFull ? `${kept}…` : kept;
+      const fitting = takeCells(part, left);
+      left -= cellsOf(fitting);
+      isFull = fitting.length < part.length;
+      result += isFull ? `${fitting}…` : fitting;
     }
   }
   return result;

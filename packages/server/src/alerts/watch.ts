@@ -88,10 +88,10 @@ async function lookAtRule(
   const muted = isMuted(windows, rule.id, now);
   // In a maintenance window it waits for the end of it, as all news does.
   if (!rule.isEnabled) return muted ? undefined : retire(deps, rule, now);
-  const kept = await store.state(rule.id);
-  const state = nextState({ rule, state: kept.state, findings, now, isMuted: muted });
-  let { version } = kept;
-  if (state !== kept.state) version = await store.keep(rule.id, state, version);
+  const stored = await store.state(rule.id);
+  const state = nextState({ rule, state: stored.state, findings, now, isMuted: muted });
+  let { version } = stored;
+  if (state !== stored.state) version = await store.keep(rule.id, state, version);
   if (state.outbox.length === 0) return;
   await enqueueNotices(deps, rule, state.outbox);
   const delivered: AlertState = { ...state, outbox: [] };

@@ -60,9 +60,9 @@ export interface Keys {
 export const keyKind = 'key';
 
 // A key is read again after this time: so long after its end elsewhere it may still be taken here.
-const keptMs = 5_000;
+const cachedMs = 5_000;
 // Ids come from anybody; what is forgotten is read again.
-const keptCountMax = 1_000;
+const cachedCountMax = 1_000;
 // Crockford's alphabet in lower case: 32 characters that survive being read aloud.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const idLength = 12;
@@ -78,7 +78,7 @@ interface ReadKey {
 }
 
 /** A key that was asked for, by its id. */
-interface Kept {
+interface CachedKey {
   found: Promise<ReadKey | null>;
   /** What came of it; null: nothing yet, or there is none. */
   key: ReadKey | null;
@@ -87,26 +87,26 @@ interface Kept {
 
 /** Makes them over a Duly's records. */
 export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys {
-  const kept = new Map<string, Kept>();
+  const cached = new Map<string, CachedKey>();
 
-  function fresh(id: string): Kept | null {
-    const known = kept.get(id);
-    return known !== undefined && clock.elapsed() - known.readElapsed < keptMs ? known : null;
+  function fresh(id: string): CachedKey | null {
+    const known = cached.get(id);
+    return known !== undefined && clock.elapsed() - known.readElapsed < cachedMs ? known : null;
   }
 
   function read(id: string): Promise<ReadKey | null> {
     const known = fresh(id);
     if (known !== null) return known.found;
-    const one: Kept = { found: readKey(id), key: null, readElapsed: clock.elapsed() };
-    kept.delete(id);
-    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
-    kept.set(id, one);
+    const one: CachedKey = { found: readKey(id), key: null, readElapsed: clock.elapsed() };
+    cached.delete(id);
+    if (cached.size >= cachedCountMax) cached.delete(cached.keys().next().value as string);
+    cached.set(id, one);
     one.found.then(
       (key) => {
         one.key = key;
       },
       // What could not be read is asked for again the next time.
-      () => kept.get(id) === one && kept.delete(id),
+      () => cached.get(id) === one && cached.delete(id),
     );
     return one.found;
   }
@@ -151,7 +151,7 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
         expiresAt,
       };
       const record = await duly.records.put(keyKind, id, value, { expectVersion: null });
-      kept.delete(id);
+      cached.delete(id);
       return { ...infoOf(record), key: `duly_${id}_${secret}` };
     },
 
@@ -169,7 +169,7 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
 
     async revoke(id) {
       const isThere = await duly.records.delete(keyKind, id);
-      kept.delete(id);
+      cached.delete(id);
       if (isThere) return;
       throw new DulyError('key_not_found', {
         message: `No key has the id "${id.slice(0, 100)}".`,

@@ -28,22 +28,25 @@ const tokenPattern = /^([0-9a-hjkmnp-tv-z]{12}-[0-9a-hjkmnp-tv-z]{8})\.([0-9a-hj
 /** Browsers that one key can be signed in with. A read key must not be able to fill the store. */
 export const sessionsPerKey = 20;
 // As for keys: so long after its end elsewhere a session may still be taken here.
-const keptMs = 5_000;
-const keptCountMax = 1_000;
+const cachedMs = 5_000;
+const cachedCountMax = 1_000;
 const pruneCountMax = 100;
 
 /** Makes them over a Duly's records. */
 export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock; keys: Keys }): Sessions {
-  const kept = new Map<string, { found: Promise<StoredRecord<SessionValue> | null>; readElapsed: number }>();
+  const cached = new Map<
+    string,
+    { found: Promise<StoredRecord<SessionValue> | null>; readElapsed: number }
+  >();
 
   function read(id: string): Promise<StoredRecord<SessionValue> | null> {
-    const known = kept.get(id);
-    if (known !== undefined && clock.elapsed() - known.readElapsed < keptMs) return known.found;
+    const known = cached.get(id);
+    if (known !== undefined && clock.elapsed() - known.readElapsed < cachedMs) return known.found;
     const found = duly.records.get<SessionValue>(sessionKind, id);
-    kept.delete(id);
-    if (kept.size >= keptCountMax) kept.delete(kept.keys().next().value as string);
-    kept.set(id, { found, readElapsed: clock.elapsed() });
-    found.catch(() => kept.get(id)?.found === found && kept.delete(id));
+    cached.delete(id);
+    if (cached.size >= cachedCountMax) cached.delete(cached.keys().next().value as string);
+    cached.set(id, { found, readElapsed: clock.elapsed() });
+    found.catch(() => cached.get(id)?.found === found && cached.delete(id));
     return found;
   }
 
@@ -66,7 +69,7 @@ export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock
     const others = page.filter(({ key }) => key.startsWith(prefix) && key !== own);
     others.sort((one, other) => other.value.beganAt - one.value.beganAt);
     for (const { key } of others.slice(sessionsPerKey - 1)) {
-      kept.delete(key);
+      cached.delete(key);
       await duly.records.delete(sessionKind, key);
     }
   }
@@ -98,7 +101,7 @@ export function createSessions({ duly, clock, keys }: { duly: Duly; clock: Clock
     async end(token) {
       const [, id] = tokenPattern.exec(token) ?? [];
       if (id === undefined || (await this.check(token)) === null) return;
-      kept.delete(id);
+      cached.delete(id);
       await duly.records.delete(sessionKind, id);
     },
   };

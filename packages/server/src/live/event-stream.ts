@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChangesPage, Clock, FeedChange } from '@duly/core';
 import { type EventFilter, type JobFacts, matchesFacts, mayMatch } from './event-filter.ts';
-import type { FactBook } from './job-facts.ts';
+import type { FactCache } from './job-facts.ts';
 import type { LiveEvent, LiveStream } from './live-stream.ts';
 
 /** A change as JSON. */
@@ -19,20 +19,20 @@ export interface ChangeJson extends JobFacts {
 
 const troubleWaitMs = 250;
 // Those of a few pages, of about 300 bytes each.
-const keptTextsMax = 5_000;
+const cachedTextsMax = 5_000;
 
 /** The text of a change, made once for all watchers who meet it. */
 export type ChangeTexts = (change: FeedChange, facts: JobFacts | null) => string;
 
 /** Makes the texts. Watchers who keep up meet a change within moments of each other. */
 export function createChangeTexts(): ChangeTexts {
-  const kept = new Map<number, string>();
+  const cached = new Map<number, string>();
   return (change, facts) => {
-    const known = kept.get(change.position);
+    const known = cached.get(change.position);
     if (known !== undefined) return known;
     const text = JSON.stringify(toChangeJson(change, facts));
-    if (kept.size >= keptTextsMax) kept.delete(kept.keys().next().value as number);
-    kept.set(change.position, text);
+    if (cached.size >= cachedTextsMax) cached.delete(cached.keys().next().value as number);
+    cached.set(change.position, text);
     return text;
   };
 }
@@ -43,7 +43,7 @@ export function createChangeTexts(): ChangeTexts {
  */
 export function openEventStream(options: {
   pages: AsyncIterableIterator<ChangesPage>;
-  facts: FactBook;
+  facts: FactCache;
   texts: ChangeTexts;
   filter: EventFilter;
   clock: Clock;

@@ -2,13 +2,13 @@ import { type Duly, type FeedChange, isDulyError } from '@duly/core';
 import type { JobFacts } from './event-filter.ts';
 
 /** Finds what the feed does not tell of jobs. */
-export interface FactBook {
+export interface FactCache {
   /** The facts of the jobs of these changes, by id; null: the job is not there any more. */
   of(changes: readonly FeedChange[]): Promise<Map<string, JobFacts | null>>;
 }
 
 // About 200 bytes each.
-const keptMax = 20_000;
+const cachedMax = 20_000;
 // Of the events of a job only these say that something was done to it that may have changed its queue.
 const renewing: ReadonlySet<string> = new Set(['made', 'replaced', 'changed', 'kept']);
 
@@ -22,22 +22,22 @@ interface Asked {
 }
 
 /** Makes one. A job is read once for all watchers, together with the others of its page; jobs of many watchers are one question. */
-export function createFactBook(duly: Duly): FactBook {
-  const kept = new Map<string, Asked>();
+export function createFactCache(duly: Duly): FactCache {
+  const cached = new Map<string, Asked>();
 
   function askedOf({ id, event, position }: FeedChange): Asked {
-    const known = kept.get(id);
+    const known = cached.get(id);
     if (known !== undefined && !(renewing.has(event) && known.position < position)) return known;
     const asked: Asked = { read: readFacts(duly, id), found: undefined, position };
-    kept.delete(id);
-    if (kept.size >= keptMax) kept.delete(kept.keys().next().value as string);
-    kept.set(id, asked);
+    cached.delete(id);
+    if (cached.size >= cachedMax) cached.delete(cached.keys().next().value as string);
+    cached.set(id, asked);
     asked.read.then(
       (facts) => {
         asked.found = facts;
       },
       // What could not be read is asked for again the next time.
-      () => kept.get(id) === asked && kept.delete(id),
+      () => cached.get(id) === asked && cached.delete(id),
     );
     return asked;
   }

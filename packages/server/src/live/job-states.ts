@@ -45,7 +45,7 @@ export interface JobStates {
 // Lines that wait for one watcher. Beyond it they stay in the store, where it reads them when it comes to it.
 const linesMax = 500;
 // Characters of JSON. A thousand watchers of a thousand jobs keep at most 32 MB of them.
-const keptLengthMax = 32 * 1024;
+const storedLengthMax = 32 * 1024;
 const troubleWaitMs = 250;
 
 /**
@@ -109,7 +109,7 @@ export function createJobStates({
         this.gone = null;
         const { tag, length } = describeJob(read.job, redact);
         if (this.state?.tag !== tag) {
-          const job = length <= keptLengthMax ? async () => read.job : () => this.#readAgain();
+          const job = length <= storedLengthMax ? async () => read.job : () => this.#readAgain();
           this.state = { tag, isOver: isTerminal(read.job.status), job };
         }
       }

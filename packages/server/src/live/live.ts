@@ -3,7 +3,7 @@ import type { JobJson } from '@duly/core/internal';
 import type { RedactOptions } from '../options.ts';
 import type { EventFilter } from './event-filter.ts';
 import { createChangeTexts, openEventStream } from './event-stream.ts';
-import { createFactBook } from './job-facts.ts';
+import { createFactCache } from './job-facts.ts';
 import { createJobStates, type JobWatch } from './job-states.ts';
 import { type JobPlace, openJobStream } from './job-stream.ts';
 import type { LiveStream } from './live-stream.ts';
@@ -44,7 +44,7 @@ export function createLive(options: {
 }): Live {
   const { duly, clock, watchersMax, redact } = options;
   const states = createJobStates({ duly, clock, redact });
-  const facts = createFactBook(duly);
+  const facts = createFactCache(duly);
   const texts = createChangeTexts();
   const streams = new Set<LiveStream>();
   let isClosed = false;

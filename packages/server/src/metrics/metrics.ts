@@ -29,7 +29,7 @@ const queuesMax = 200;
 // Attempts whose end is not seen (given back, lost) must not be remembered for ever.
 const runsMax = 10_000;
 // A scrape asks the store; several scrapers, or a dashboard, ask it once.
-const keptMs = 2_000;
+const cachedMs = 2_000;
 const deadMax = 100;
 const runBuckets = [0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600];
 const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2, 10];
@@ -154,7 +154,7 @@ export function createMetrics({ duly, clock, firing }: MetricsDeps): Metrics {
 
   const startedElapsed = new Map<string, number>();
   let offs: (() => void)[] = [];
-  let kept: { text: Promise<string>; atElapsed: number } | null = null;
+  let cached: { text: Promise<string>; atElapsed: number } | null = null;
 
   /** Asks the store how it stands. What it does not answer is not shown, rather than shown as it was. */
   async function look(): Promise<void> {
@@ -187,13 +187,13 @@ export function createMetrics({ duly, clock, firing }: MetricsDeps): Metrics {
   return {
     async text() {
       const now = clock.elapsed();
-      if (kept === null || now - kept.atElapsed > keptMs) {
-        kept = { text: look().then(() => registry.metrics()), atElapsed: now };
-        kept.text.catch(() => {
-          kept = null;
+      if (cached === null || now - cached.atElapsed > cachedMs) {
+        cached = { text: look().then(() => registry.metrics()), atElapsed: now };
+        cached.text.catch(() => {
+          cached = null;
         });
       }
-      return { body: await kept.text, contentType: registry.contentType };
+      return { body: await cached.text, contentType: registry.contentType };
     },
     request({ method, route, status, tookMs }) {
       requests.observe({ method, route, status: String(status) }, tookMs / 1_000);

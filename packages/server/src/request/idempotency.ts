@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ServerEnv } from '../http/context.ts';
 
 /** An answer as it is kept. */
-interface KeptAnswer {
+interface StoredAnswer {
   /** Of the request, so that a key is not used for two things. */
   fingerprint: string;
   status: number;
@@ -17,9 +17,9 @@ interface KeptAnswer {
 const keyHeader = 'idempotency-key';
 const keyLengthMax = 255;
 /** How long an answer is kept. */
-export const keptFor = '24h';
+export const storedFor = '24h';
 const bodyLengthMax = 64 * 1024;
-const keptHeaders = ['content-type', 'location', 'etag'];
+const storedHeaders = ['content-type', 'location', 'etag'];
 
 /**
  * A request with an `Idempotency-Key` is done once: a caller who sends it again within 24 hours gets the first answer, marked
@@ -52,13 +52,13 @@ async function answerOnce(
   const { actor, tenant } = c.get('caller');
   // With `authorize` an actor may stand for several tenants.
   const name = hash(actor, JSON.stringify(tenant), key);
-  const kept = await duly
-    .once(`http:${name}`, { for: keptFor }, async () => {
+  const stored = await duly
+    .once(`http:${name}`, { for: storedFor }, async () => {
       isFirst = true;
       // Known before the job is made: should the process end before the answer is kept, the next try makes the same job.
       if (c.req.method === 'POST' && c.req.path === '/api/jobs') {
         const created = `http-job:${hash(name, fingerprint)}`;
-        c.set('jobId', await duly.once(created, { for: keptFor }, () => duly.newJobId()));
+        c.set('jobId', await duly.once(created, { for: storedFor }, () => duly.newJobId()));
       }
       await next();
       if (c.res.status >= 500) throw unanswered;
@@ -68,15 +68,15 @@ async function answerOnce(
       if (error !== unanswered) throw error;
       return null;
     });
-  if (isFirst || kept === null) return undefined;
-  if (kept.fingerprint !== fingerprint) {
+  if (isFirst || stored === null) return undefined;
+  if (stored.fingerprint !== fingerprint) {
     throw new DulyError('idempotency_conflict', {
       message: 'The Idempotency-Key was used before for another request.',
       hint: 'Use a new key for each thing that is to be done once.',
     });
   }
-  return c.body(kept.body ?? '', kept.status as ContentfulStatusCode, {
-    ...kept.headers,
+  return c.body(stored.body ?? '', stored.status as ContentfulStatusCode, {
+    ...stored.headers,
     'Idempotency-Replayed': 'true',
   });
 }
@@ -88,9 +88,9 @@ async function keep(
   response: Response,
   fingerprint: string,
   secrets: readonly string[],
-): Promise<KeptAnswer> {
+): Promise<StoredAnswer> {
   const body = withoutSecrets(await response.clone().text(), response.status < 300 ? secrets : []);
-  const headers = keptHeaders.flatMap((name) => {
+  const headers = storedHeaders.flatMap((name) => {
     const value = response.headers.get(name);
     return value === null ? [] : [[name, value]];
   });

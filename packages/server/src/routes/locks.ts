@@ -167,8 +167,15 @@ export function lockRoutes({ duly }: ServerContext): OpenAPIHono<ServerEnv> {
   routes.openapi(renew, async (c) => {
     const { name: of } = c.req.valid('param');
     const given = c.req.valid('json');
-    const kept = await duly.locks.renew(of, given.fence, given.ttl === undefined ? {} : { ttl: given.ttl });
-    return c.json({ name: of, fence: given.fence, until: kept.until.toISOString(), ttl_ms: kept.ttlMs }, 200);
+    const renewed = await duly.locks.renew(
+      of,
+      given.fence,
+      given.ttl === undefined ? {} : { ttl: given.ttl },
+    );
+    return c.json(
+      { name: of, fence: given.fence, until: renewed.until.toISOString(), ttl_ms: renewed.ttlMs },
+      200,
+    );
   });
 
   routes.openapi(release, async (c) => {

@@ -89,8 +89,8 @@ export function changesOf(
 }
 
 /** The input of a schedule's jobs of what a caller sent for it: of a target it is what its templates are filled from, and the target itself stays. */
-export function inputFor({ type, input: kept }: Schedule, input: unknown): unknown {
-  return type.startsWith(builtInPrefix) ? { ...(kept as object), input } : input;
+export function inputFor({ type, input: stored }: Schedule, input: unknown): unknown {
+  return type.startsWith(builtInPrefix) ? { ...(stored as object), input } : input;
 }
 
 function targetInput(
@@ -99,8 +99,8 @@ function targetInput(
   schedule: Schedule,
   { target, input }: { target: Target; input?: unknown },
 ): unknown {
-  const kept = (schedule.input ?? {}) as { input?: unknown };
-  const given = input === undefined ? kept.input : input;
+  const stored = (schedule.input ?? {}) as { input?: unknown };
+  const given = input === undefined ? stored.input : input;
   const work = workOf(context, caller, { target, ...(given === undefined ? {} : { input: given }) });
   if (work.type === schedule.type) return work.input;
   const message = 'A target takes the place of one of its kind; create another schedule for another kind.';

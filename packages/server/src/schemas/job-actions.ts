@@ -24,7 +24,7 @@ export const jobChangeSchema = z
   })
   .openapi('JobChange');
 
-/** Only a reason. */
+/** Only a note. */
 export const noteBody = z.strictObject({ note: note.optional() });
 
 /** How to cancel. */

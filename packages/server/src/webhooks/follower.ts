@@ -83,8 +83,8 @@ export function createTransactionWatch(deps: FollowerDeps): Follower {
 }
 
 async function placeOf(duly: Duly): Promise<{ cursor: Cursor; version: number }> {
-  const kept = await duly.records.get<Cursor>(cursorKind, cursorKey);
-  if (kept !== null) return { cursor: kept.value, version: kept.version };
+  const stored = await duly.records.get<Cursor>(cursorKind, cursorKey);
+  if (stored !== null) return { cursor: stored.value, version: stored.version };
   const now = (await duly.counts()).now.getTime();
   for await (const { position } of duly.changes()) {
     try {

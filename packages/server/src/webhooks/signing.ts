@@ -39,8 +39,8 @@ export function createSigningSecrets({ duly, clock }: { duly: Duly; clock: Clock
   let root: Promise<Buffer> | null = null;
 
   async function readRoot(): Promise<Buffer> {
-    const kept = await duly.records.get<{ root: string }>(secretKind, rootKey);
-    if (kept !== null) return Buffer.from(kept.value.root, 'base64');
+    const stored = await duly.records.get<{ root: string }>(secretKind, rootKey);
+    if (stored !== null) return Buffer.from(stored.value.root, 'base64');
     const created = randomBytes(32);
     try {
       await duly.records.put(
@@ -69,19 +69,19 @@ export function createSigningSecrets({ duly, clock }: { duly: Duly; clock: Clock
 
   const secrets: SigningSecrets = {
     async secretsOf(owner) {
-      const kept = await duly.records.get<SecretTurn>(turnKind, ownerKey(owner));
-      const { turn, previousUntilAt } = kept?.value ?? { turn: 1, previousUntilAt: null };
+      const stored = await duly.records.get<SecretTurn>(turnKind, ownerKey(owner));
+      const { turn, previousUntilAt } = stored?.value ?? { turn: 1, previousUntilAt: null };
       const isBoth = turn > 1 && previousUntilAt !== null && previousUntilAt > clock.now();
       return Promise.all((isBoth ? [turn, turn - 1] : [turn]).map((one) => secretAt(owner, one)));
     },
 
     async rotate(owner, overlapMs) {
       const key = ownerKey(owner);
-      const kept = await duly.records.get<SecretTurn>(turnKind, key);
-      const turn = (kept?.value.turn ?? 1) + 1;
+      const stored = await duly.records.get<SecretTurn>(turnKind, key);
+      const turn = (stored?.value.turn ?? 1) + 1;
       const previousUntilAt = overlapMs === 0 ? null : clock.now() + overlapMs;
       const value: SecretTurn = { turn, previousUntilAt };
-      await duly.records.put(turnKind, key, value, { expectVersion: kept?.version ?? null });
+      await duly.records.put(turnKind, key, value, { expectVersion: stored?.version ?? null });
       return { secret: await secretAt(owner, turn), previousUntilAt };
     },
 

@@ -40,7 +40,7 @@ export interface ClosableDatabase extends Database {
 }
 
 /** A connection that is at hand, out of the pool. */
-interface Kept {
+interface IdleConnection {
   client: PgPoolClient;
   /** What is done when it breaks. */
   lose(): void;
@@ -81,7 +81,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   /** A connection that may still lead somewhere: each dead one would cost its caller the whole time of a call. */
   async function take(): Promise<PgPoolClient> {
     for (;;) {
-      const client = takeKept() ?? (await connect());
+      const client = takeIdle() ?? (await connect());
       if ((receivedElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) {
         usedCount++;
         return client;
@@ -91,19 +91,19 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   }
 
   /** Connections that are at hand, the one that was used last at the end. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
-  let kept: Kept[] = [];
-  let keptMax = 1;
+  let idle: IdleConnection[] = [];
+  let idleMax = 1;
   /** Whether connections stay however long they are idle: to warm them up again takes as long as several calls. */
   let isPinned = false;
   let keeping: Timer | null = null;
   /** Calls that wait for a connection of the pool, and may wait for this very one. */
   let connectingCount = 0;
 
-  function takeKept(isWanted: (client: PgPoolClient) => boolean = () => true): PgPoolClient | null {
-    const one = kept.findLast(({ client }) => isWanted(client));
+  function takeIdle(isWanted: (client: PgPoolClient) => boolean = () => true): PgPoolClient | null {
+    const one = idle.findLast(({ client }) => isWanted(client));
     if (one === undefined) return null;
     const { client, lose } = one;
-    kept = kept.filter((other) => other !== one);
+    idle = idle.filter((other) => other !== one);
     client.off('error', lose);
     client.ref?.();
     return client;
@@ -124,26 +124,26 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       next(destroy ? 'room' : client);
       return;
     }
-    if (destroy || keepMs === 0 || kept.length >= keptMax || connectingCount > 0 || isClosed) {
+    if (destroy || keepMs === 0 || idle.length >= idleMax || connectingCount > 0 || isClosed) {
       client.release(destroy);
       return;
     }
     // The server ended it, or the way there is gone.
-    const lose = (): void => takeKept((other) => other === client)?.release(true);
-    kept.push({ client, lose, sinceElapsed: clock.elapsed() });
+    const lose = (): void => takeIdle((other) => other === client)?.release(true);
+    idle.push({ client, lose, sinceElapsed: clock.elapsed() });
     client.on('error', lose);
     // As little as one in the pool for whom nobody waits, it keeps no process alive.
     client.unref?.();
-    if (!isPinned) keeping ??= clock.after(keepMs, lookAtKept, { unref: true });
+    if (!isPinned) keeping ??= clock.after(keepMs, closeIdle, { unref: true });
   }
 
-  function lookAtKept(): void {
+  function closeIdle(): void {
     keeping = null;
-    const [oldest] = kept;
+    const [oldest] = idle;
     if (oldest === undefined || isPinned) return;
     const leftMs = keepMs - (clock.elapsed() - oldest.sinceElapsed);
-    if (leftMs <= 0) takeKept()?.release();
-    else keeping = clock.after(leftMs, lookAtKept, { unref: true });
+    if (leftMs <= 0) takeIdle()?.release();
+    else keeping = clock.after(leftMs, closeIdle, { unref: true });
   }
 
   let warmUpTimer: Timer | null = null;
@@ -161,12 +161,12 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
   }
 
   async function warmUpAll(text: string, count: number): Promise<void> {
-    keptMax = count;
+    idleMax = count;
     isPinned = true;
     const ready = new Set<PgPoolClient>();
     while (!isClosed && ready.size < count) {
       // If the server refuses another connection, fewer are warmed up.
-      const client = takeKept((other) => !ready.has(other)) ?? (await connectOnce());
+      const client = takeIdle((other) => !ready.has(other)) ?? (await connectOnce());
       usedCount++;
       ready.add(client);
       await onClient(client, async (connection) => {
@@ -209,7 +209,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
 
   /** Others of this process end their calls in a moment, or have done so meanwhile. Whoever has no connection at all hears of it at once. */
   async function afterOthers(before: number, ms: number): Promise<Next> {
-    const client = takeKept();
+    const client = takeIdle();
     if (client !== null) return client;
     if (givenBackCount > before) return 'room';
     if (usedCount + connectingCount === 0) return 'nothing';
@@ -363,7 +363,7 @@ export function createDatabase(options: DatabaseOptions): ClosableDatabase {
       warmUpTimer?.cancel();
       await Promise.allSettled(running);
       keeping?.cancel();
-      for (let client = takeKept(); client !== null; client = takeKept()) client.release();
+      for (let client = takeIdle(); client !== null; client = takeIdle()) client.release();
       fallback?.close();
     },
   };

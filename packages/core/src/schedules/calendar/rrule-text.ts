@@ -191,11 +191,11 @@ function readParts(text: string): Pick<RruleText, 'frequency' | 'pattern' | 'par
   if (count !== undefined && until !== undefined)
     refuse('UNTIL', until, 'not to stand beside COUNT: a rule has one end');
   refuseImpossibleDays(parts);
-  const kept = [...parts].filter(([name]) => name !== 'COUNT' && name !== 'UNTIL');
+  const rest = [...parts].filter(([name]) => name !== 'COUNT' && name !== 'UNTIL');
   return {
     frequency,
     parts,
-    pattern: kept.map(([name, value]) => `${name}=${value}`).join(';'),
+    pattern: rest.map(([name, value]) => `${name}=${value}`).join(';'),
     count: count === undefined ? null : Number(count),
     until: until === undefined ? null : readMoment('UNTIL', until),
   };

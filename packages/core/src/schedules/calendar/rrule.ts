@@ -12,8 +12,7 @@ import {
   refuse,
 } from './rrule-text.ts';
 import type { Zone } from './zone.ts';
-import type { WallTimes } from './zoned-times.ts';
-import { createZonedTimes, type ZonedTimes } from './zoned-times.ts';
+import { createZonedTimes, type WallTimes, type ZonedTimes } from './zoned-times.ts';
 
 /** The slice of `rrule-temporal` that we use. */
 interface RruleLibrary {

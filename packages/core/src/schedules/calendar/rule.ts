@@ -28,8 +28,7 @@ import {
   toSlotTimes,
 } from './slot-times.ts';
 import { findZone, type Zone } from './zone.ts';
-import type { WallTimes } from './zoned-times.ts';
-import { createZonedTimes, type Dst } from './zoned-times.ts';
+import { createZonedTimes, type Dst, type WallTimes } from './zoned-times.ts';
 
 /** The kinds of rules. */
 export const ruleKinds = ['cron', 'rate', 'delay', 'rrule'] as const;

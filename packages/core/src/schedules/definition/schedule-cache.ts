@@ -1,8 +1,7 @@
 import type { JobPolicy, JsonText, ScheduleRecord } from '../../contract/engine.ts';
 import type { Rule } from '../calendar/rule.ts';
 import { withPendingSlot } from './pending-slot.ts';
-import type { PlanRule } from './planned-rule.ts';
-import { resolveStoredRule, type StoredRule } from './planned-rule.ts';
+import { type PlanRule, resolveStoredRule, type StoredRule } from './planned-rule.ts';
 import type { ScheduleSpec } from './spec.ts';
 import { createSpecReader } from './spec-reader.ts';
 import { parseState, type ScheduleState } from './state.ts';

@@ -141,10 +141,10 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
       await answer(message.id, () => parked.close(message.node));
       break;
     case 'lock-open':
-      locks.open(message.token, message.kept);
+      locks.open(message.token, message.renewed);
       break;
     case 'lock-resume':
-      locks.resume(message.token, message.kept, message.lock);
+      locks.resume(message.token, message.renewed, message.lock);
       break;
     case 'lock-close':
       locks.close(message.token);

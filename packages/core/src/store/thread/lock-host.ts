@@ -8,21 +8,21 @@ const notGranted = 0n;
 const takenAway = -1n;
 
 /** Writes when a lock was last known to be held, where its holder reads it without waiting for a message. */
-export function storeKept(kept: BigInt64Array, elapsed: number | null): void {
-  Atomics.store(kept, 0, elapsed === null ? takenAway : BigInt(Math.floor(elapsed * 1_000)));
+export function storeRenewed(renewed: BigInt64Array, elapsed: number | null): void {
+  Atomics.store(renewed, 0, elapsed === null ? takenAway : BigInt(Math.floor(elapsed * 1_000)));
 }
 
 /** Reads it; null: another holder has the lock. */
-export function loadKept(kept: BigInt64Array): number | null {
-  const micros = Atomics.load(kept, 0);
+export function loadRenewed(renewed: BigInt64Array): number | null {
+  const micros = Atomics.load(renewed, 0);
   return micros === takenAway ? null : Number(micros) / 1_000;
 }
 
 /** Makes the memory that one lock's renewal and its holder share. */
-export function createKept(): BigInt64Array {
-  const kept = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
-  Atomics.store(kept, 0, notGranted);
-  return kept;
+export function createRenewed(): BigInt64Array {
+  const renewed = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  Atomics.store(renewed, 0, notGranted);
+  return renewed;
 }
 
 /** What the renewals in the store's thread need. */
@@ -37,35 +37,38 @@ export interface LockHostOptions {
 /** Renews, in the store's thread, the locks that the main thread holds. */
 export interface LockHost {
   /** A lock will be acquired with this token. */
-  open(token: string, kept: BigInt64Array): void;
+  open(token: string, renewed: BigInt64Array): void;
   /** The store answered: a lock that was opened and granted is renewed from here on. */
   answered(input: AcquireInput, reply: AcquireReply, askedElapsed: number): void;
   /** Renews a lock that another thread of the store has renewed before. */
-  resume(token: string, kept: BigInt64Array, lock: GrantedLock): void;
+  resume(token: string, renewed: BigInt64Array, lock: GrantedLock): void;
   close(token: string): void;
   closeAll(): void;
 }
 
 /** Makes the renewals. */
 export function createLockHost({ engine, clock, isHolderAlive, onLost }: LockHostOptions): LockHost {
-  const opened = new Map<string, { kept: BigInt64Array; closed: AbortController }>();
+  const opened = new Map<string, { renewed: BigInt64Array; closed: AbortController }>();
 
   function start(token: string, lock: GrantedLock, askedElapsed: number): void {
     const one = opened.get(token);
     if (one === undefined) return;
-    const { kept, closed } = one;
-    storeKept(kept, askedElapsed);
+    const { renewed, closed } = one;
+    storeRenewed(renewed, askedElapsed);
     const lose = (taken: boolean): void => {
-      if (taken) storeKept(kept, null);
+      if (taken) storeRenewed(renewed, null);
       opened.delete(token);
       onLost(token);
     };
-    const onKept = (elapsed: number): void => storeKept(kept, elapsed);
-    void renewLock({ engine, clock, lock, askedElapsed, isHolderAlive, onKept, onLost: lose }, closed.signal);
+    const onRenewed = (elapsed: number): void => storeRenewed(renewed, elapsed);
+    void renewLock(
+      { engine, clock, lock, askedElapsed, isHolderAlive, onRenewed, onLost: lose },
+      closed.signal,
+    );
   }
 
-  const open = (token: string, kept: BigInt64Array): void => {
-    opened.set(token, { kept, closed: new AbortController() });
+  const open = (token: string, renewed: BigInt64Array): void => {
+    opened.set(token, { renewed, closed: new AbortController() });
   };
   const close = (token: string): void => {
     opened.get(token)?.closed.abort();
@@ -77,11 +80,11 @@ export function createLockHost({ engine, clock, isHolderAlive, onLost }: LockHos
     answered({ token, name, ttlMs }, reply, askedElapsed) {
       if (reply.acquired) start(token, { name, fence: reply.fence, ttlMs }, askedElapsed);
     },
-    resume(token, kept, lock) {
-      const keptElapsed = loadKept(kept);
-      if (keptElapsed === null) return;
-      open(token, kept);
-      start(token, lock, keptElapsed);
+    resume(token, renewed, lock) {
+      const renewedElapsed = loadRenewed(renewed);
+      if (renewedElapsed === null) return;
+      open(token, renewed);
+      start(token, lock, renewedElapsed);
     },
     close,
     closeAll() {

@@ -36,9 +36,9 @@ export type ToThread =
   | { kind: 'parked-open'; node: string; delivered: Int32Array }
   | { kind: 'parked-close'; id: number; node: string }
   /** A lock will be acquired with this token, and is to be renewed from its grant on. */
-  | { kind: 'lock-open'; token: string; kept: BigInt64Array }
+  | { kind: 'lock-open'; token: string; renewed: BigInt64Array }
   /** A lock that the previous thread renewed. */
-  | { kind: 'lock-resume'; token: string; kept: BigInt64Array; lock: GrantedLock }
+  | { kind: 'lock-resume'; token: string; renewed: BigInt64Array; lock: GrantedLock }
   | { kind: 'lock-close'; token: string };
 
 /** What the store's thread posts to the main thread. */

@@ -17,7 +17,7 @@ import { createUserTransactionOpener } from '../open-user-transaction.ts';
 import type { ParkedClaim, ParkedClaimOptions } from '../parked-claim.ts';
 import { createSharedLeases, enterLease, type SharedLeases } from '../shared-leases.ts';
 import type { Store, StoreHeartbeatsOptions } from '../store.ts';
-import { createKept, loadKept } from './lock-host.ts';
+import { createRenewed, loadRenewed } from './lock-host.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { packInput, unpackReply } from './packed.ts';
 import { type Delivery, noDelivery } from './parked-claims.ts';
@@ -31,7 +31,7 @@ interface OpenParkedClaim extends ParkedClaimOptions {
 }
 
 interface OpenLock {
-  kept: BigInt64Array;
+  renewed: BigInt64Array;
   /** null: not granted yet. */
   granted: { lock: GrantedLock; onLost(): void } | null;
 }
@@ -106,8 +106,8 @@ export async function openThreadStore(url: string): Promise<Store> {
         shared.words.fill(0);
         post({ kind: 'heartbeats-open', heartbeats: which, node, shared, heartbeatMs });
       }
-      for (const [token, { kept, granted }] of locks) {
-        if (granted !== null) post({ kind: 'lock-resume', token, kept, lock: granted.lock });
+      for (const [token, { renewed, granted }] of locks) {
+        if (granted !== null) post({ kind: 'lock-resume', token, renewed, lock: granted.lock });
       }
       // What was given at the last moment, and was not told, ends with its leases.
       for (const [node, { delivered }] of parked) post({ kind: 'parked-open', node, delivered });
@@ -251,14 +251,14 @@ export async function openThreadStore(url: string): Promise<Store> {
   };
 
   function openLock(token: string): LockRenewal {
-    const one: OpenLock = { kept: createKept(), granted: null };
+    const one: OpenLock = { renewed: createRenewed(), granted: null };
     locks.set(token, one);
-    post({ kind: 'lock-open', token, kept: one.kept });
+    post({ kind: 'lock-open', token, renewed: one.renewed });
     return {
       start(lock, _askedElapsed, onLost) {
         one.granted = { lock, onLost };
       },
-      keptElapsed: () => loadKept(one.kept),
+      renewedElapsed: () => loadRenewed(one.renewed),
       async close() {
         if (locks.delete(token)) post({ kind: 'lock-close', token });
       },

@@ -7,8 +7,7 @@ import type { ActiveRun, Origin, SlotRow } from '../../../src/contract/engine.ts
 import type { JobStatus } from '../../../src/contract/job-status.ts';
 import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
 import { withPendingSlot } from '../../../src/schedules/definition/pending-slot.ts';
-import type { PlanRule } from '../../../src/schedules/definition/planned-rule.ts';
-import { toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
+import { type PlanRule, toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
 import {
   type ResolvedPolicies,
   resolvePolicies,

@@ -3,8 +3,12 @@ import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ActiveRun } from '../../../src/contract/engine.ts';
 import { type RuleInput, resolveRule, ruleKinds } from '../../../src/schedules/calendar/rule.ts';
-import type { CalendarRule, PlanRule, Slots } from '../../../src/schedules/definition/planned-rule.ts';
-import { toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
+import {
+  type CalendarRule,
+  type PlanRule,
+  type Slots,
+  toPlanRule,
+} from '../../../src/schedules/definition/planned-rule.ts';
 import { resolvePolicies, type SchedulePolicies } from '../../../src/schedules/definition/policies.ts';
 import {
   hasSameRule,

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ActiveRun, Origin, SlotRow } from '../../../src/contract/engine.ts';
 import { ruleFields, ruleKinds } from '../../../src/schedules/calendar/rule.ts';
-import type { PlanRule } from '../../../src/schedules/definition/planned-rule.ts';
-import { resolveStoredRule } from '../../../src/schedules/definition/planned-rule.ts';
+import { type PlanRule, resolveStoredRule } from '../../../src/schedules/definition/planned-rule.ts';
 import { policyNames, resolvePolicies } from '../../../src/schedules/definition/policies.ts';
 import type { ScheduleSpec } from '../../../src/schedules/definition/spec.ts';
 import { createState, type ScheduleState } from '../../../src/schedules/definition/state.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { AcquireInput, Engine } from '../../../src/contract/engine.ts';
-import { createKept, createLockHost, loadKept } from '../../../src/store/thread/lock-host.ts';
+import { createLockHost, createRenewed, loadRenewed } from '../../../src/store/thread/lock-host.ts';
 import { openTestStore } from '../../worker/setup.ts';
 
 const ttlMs = 3_000;
@@ -23,11 +23,11 @@ async function setup(t: TestContext, wrap: (engine: Engine) => Pick<Engine, 'ren
     holder: { host: 'h', pid: 1, node: 'n' },
   });
   async function acquire(token: string) {
-    const kept = createKept();
-    host.open(token, kept);
+    const renewed = createRenewed();
+    host.open(token, renewed);
     const reply = await engine.acquire(ask(token));
     host.answered(ask(token), reply, clock.elapsed());
-    return { kept, fence: reply.fence };
+    return { renewed, fence: reply.fence };
   }
   const isTaken = async () => !(await engine.acquire(ask('another'))).acquired;
   const hang = () => {
@@ -39,10 +39,10 @@ async function setup(t: TestContext, wrap: (engine: Engine) => Pick<Engine, 'ren
 test('a granted lock is renewed, and its holder reads since when without a message', async (t) => {
   const { clock, host, lost, acquire, isTaken } = await setup(t);
   const sinceElapsed = clock.elapsed();
-  const { kept } = await acquire('one');
-  assert.equal(loadKept(kept), sinceElapsed);
+  const { renewed } = await acquire('one');
+  assert.equal(loadRenewed(renewed), sinceElapsed);
   await clock.advance(10 * ttlMs);
-  assert.equal(loadKept(kept), sinceElapsed + 10 * ttlMs);
+  assert.equal(loadRenewed(renewed), sinceElapsed + 10 * ttlMs);
   assert.equal(await isTaken(), true);
   host.close('one');
   await clock.advance(ttlMs);
@@ -52,22 +52,22 @@ test('a granted lock is renewed, and its holder reads since when without a messa
 
 test('a lock whose holder hangs is renewed no longer', async (t) => {
   const { clock, lost, acquire, isTaken, hang } = await setup(t);
-  const { kept } = await acquire('one');
+  const { renewed } = await acquire('one');
   await clock.advance(ttlMs);
-  const keptElapsed = loadKept(kept);
+  const renewedElapsed = loadRenewed(renewed);
   hang();
   await clock.advance(ttlMs);
-  assert.equal(loadKept(kept), keptElapsed);
+  assert.equal(loadRenewed(renewed), renewedElapsed);
   assert.deepEqual(lost, ['one']);
   assert.equal(await isTaken(), false);
 });
 
 test('a lock that the store gave to another holder is reported as such', async (t) => {
   const { engine, clock, lost, acquire } = await setup(t);
-  const { kept, fence } = await acquire('one');
+  const { renewed, fence } = await acquire('one');
   await engine.release({ locks: [{ name: 'lock:a', fence }] });
   await clock.advance(ttlMs);
-  assert.equal(loadKept(kept), null);
+  assert.equal(loadRenewed(renewed), null);
   assert.deepEqual(lost, ['one']);
 });
 
@@ -88,10 +88,10 @@ test('a store that is away for less than the ttl costs no lock', async (t) => {
 
 test('a new thread renews what the one before it renewed', async (t) => {
   const { clock, host, acquire, isTaken } = await setup(t);
-  const { kept, fence } = await acquire('one');
+  const { renewed, fence } = await acquire('one');
   host.closeAll();
   await clock.advance(ttlMs / 2);
-  host.resume('one', kept, { name: 'lock:a', fence, ttlMs });
+  host.resume('one', renewed, { name: 'lock:a', fence, ttlMs });
   await clock.advance(5 * ttlMs);
   assert.equal(await isTaken(), true);
 });

@@ -138,7 +138,7 @@ function createDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem
 }
 
 // A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has this long.
-const foldKeptMs = 600_000;
+const foldStoredMs = 600_000;
 
 /** Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. */
 function replaceJob(work: Work, row: JobStateRow, spec: JobSpec): EnqueuedItem {
@@ -164,7 +164,7 @@ function replaceJob(work: Work, row: JobStateRow, spec: JobSpec): EnqueuedItem {
     now: work.now,
   });
   const status = moveDue(work, { ...row, rank_offset: spec.rankOffsetMs }, dueAt, 'replaced');
-  work.run(statements.value.remember, 'fold', spec.id, row.id, work.now + foldKeptMs);
+  work.run(statements.value.remember, 'fold', spec.id, row.id, work.now + foldStoredMs);
   return { id: row.id, status, dueAt, deduped: true };
 }
 

@@ -244,19 +244,19 @@ export function changes(work: Work, { after, limit }: ChangesInput): Omit<Change
   if (after === null) return { changes: [], position: end, gap: false };
   const row = Math.floor(after / placesPerRow);
   const wanted = Math.max(1, after % placesPerRow === lastPlace ? row + 1 : row);
-  const firstKept = work.get<{ position: number }>(statements.changes.first)?.position || lastRow + 1;
-  if (wanted <= lastRow && firstKept > wanted) return { changes: [], position: end, gap: true };
+  const firstStored = work.get<{ position: number }>(statements.changes.first)?.position || lastRow + 1;
+  if (wanted <= lastRow && firstStored > wanted) return { changes: [], position: end, gap: true };
 
   const found: Change[] = [];
   let position = after;
-  for (const kept of work.all<FeedRow>(statements.changes.after, wanted, limit)) {
-    for (const change of toChanges(kept)) {
+  for (const stored of work.all<FeedRow>(statements.changes.after, wanted, limit)) {
+    for (const change of toChanges(stored)) {
       if (change.position <= after) continue;
       if (found.length === limit) return { changes: found, position, gap: false };
       found.push(change);
       position = change.position;
     }
-    position = kept.position * placesPerRow + lastPlace;
+    position = stored.position * placesPerRow + lastPlace;
   }
   return { changes: found, position, gap: false };
 }
