@@ -69,7 +69,7 @@ const routes = root.addChildren([
   ),
   page(
     '/workers',
-    lazyRouteComponent(() => import('./pages/workers.tsx'), 'WorkersPage'),
+    lazyRouteComponent(() => import('./pages/workers.tsx'), 'NodesPage'),
   ),
   page(
     '/dead',

@@ -253,7 +253,7 @@ test('a schedule runs, is triggered, paused, resumed, skipped and explained', as
   assert.match(gone.out, /^state +deleted$/m);
   assert.match(gone.out, /^deleted +.* by \S+@\S+$/m);
   assert.match(gone.out, /completed/, 'its ledger is there');
-  assert.match(gone.err, /^It is deleted; its ledger is kept.* schedules show sch_\w+ --slots 1000\n$/);
+  assert.match(gone.err, /^It is deleted; its ledger remains.* schedules show sch_\w+ --slots 1000\n$/);
   const goneJson = await folder.json('schedules', 'show', 'tock');
   assert.deepEqual([goneJson.status, goneJson.next_slot, goneJson.id], ['deleted', null, paused.id]);
   assert.ok(goneJson.deleted.at > slot && goneJson.slots.length > 0);

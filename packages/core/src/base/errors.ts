@@ -10,7 +10,7 @@ export const errorCodes = {
   invalid_input: "A job's input does not fit its task's schema.",
   input_not_json: "A job's input holds something that JSON cannot keep.",
   input_too_large: "A job's input is larger than allowed.",
-  metadata_invalid: "A job's metadata cannot be kept.",
+  metadata_invalid: "A job's metadata cannot be stored.",
   result_not_json: 'A handler returned something that JSON cannot keep.',
   result_too_large: 'A handler returned more than is allowed.',
   invalid_task: 'A task is defined wrongly.',

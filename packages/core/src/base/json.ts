@@ -178,7 +178,7 @@ function notJson(what: string, place: string, problem: string, hint?: string, ca
   // A deep value has a long path; its end is what helps.
   const shown = place.length > 120 ? `"…${place.slice(-118)}` : place;
   return dulyError(codeFor(what, 'not_json'), {
-    message: `The ${what} cannot be kept as JSON: ${shown} ${problem}.`,
+    message: `The ${what} cannot be stored as JSON: ${shown} ${problem}.`,
     hint: hint ?? 'Give plain data: texts, finite numbers, booleans, null, arrays and objects.',
     details: { what, path: place === 'it' ? '' : shown.replace(/^"|"$/g, '') },
     cause,

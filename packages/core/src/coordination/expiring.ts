@@ -87,7 +87,7 @@ export function createExpiring<Value>(deps: ExpiringDeps, name: string): Expirin
         deps.cleanup === null ? null : await deps.cleanup({ name, key, value: JSON.parse(text) }, due);
       const { expiresAt, now } = await change({ op: 'put', name, key, value: text, due, cleanup });
       if (expiresAt === null)
-        throw dulyError('internal', { message: 'The store kept a value without an end.' });
+        throw dulyError('internal', { message: 'The store has a value without an end.' });
       return { expiresAt: new Date(expiresAt), ttlMs: expiresAt - now };
     },
     async get(key) {

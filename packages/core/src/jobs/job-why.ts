@@ -239,8 +239,8 @@ function gateSentence({ gate, job }: Blocker, of: JobRecord): string {
   switch (gate.kind) {
     case 'serial':
       return job === null
-        ? `Jobs of the serial key "${of.serial}" run one at a time; another one has the place.`
-        : `Jobs of the serial key "${of.serial}" run one at a time, and job${holder} has the place.`;
+        ? `Jobs of the serial key "${of.serial}" run one at a time; another one goes first.`
+        : `Jobs of the serial key "${of.serial}" run one at a time, and job${holder} goes first.`;
     case 'overlap':
       return `The previous run of its schedule, job${holder || ` "${gate.ref}"`}, is not finished.`;
     case 'parent':
@@ -351,7 +351,7 @@ function workerProblem(facts: WhyFacts): { problem: WorkerProblem; nodes: Listed
     return {
       problem: 'busy',
       nodes: ready,
-      sentence: `Every place of the ${plural(ready.length, 'node')} that could run it is taken${queued}.`,
+      sentence: `Every concurrency slot of the ${plural(ready.length, 'node')} that could run it is taken${queued}.`,
     };
   }
   return {
@@ -479,7 +479,7 @@ function failed({ job }: WhyFacts): string[] {
   const last = lastAttempt(job);
   const when = job.finishedAt === null ? '' : ` at ${at(job.finishedAt)}`;
   const reason = last?.reason ?? job.reason;
-  const rest = job.dead ? ['It is kept as a dead letter and can be retried.'] : [];
+  const rest = job.dead ? ['It is stored as a dead letter and can be retried.'] : [];
   switch (reason) {
     case 'released':
       return [
@@ -500,7 +500,7 @@ function failed({ job }: WhyFacts): string[] {
       ];
     case 'result-refused':
       return [
-        `${named(job)} failed${when}: its handler returned a result that cannot be kept as JSON${errorText(job.error)}.`,
+        `${named(job)} failed${when}: its handler returned a result that cannot be stored as JSON${errorText(job.error)}.`,
         ...rest,
       ];
     default:
@@ -542,7 +542,7 @@ function cause(job: JobRecord, last: AttemptRecord | undefined): string {
     case 'retry-asked':
       return `its handler asked to be run again${errorText(error)}`;
     default:
-      return error === null ? 'the error was not kept' : `${error.name}: ${firstLine(error.message)}`;
+      return error === null ? 'the error was not stored' : `${error.name}: ${firstLine(error.message)}`;
   }
 }
 

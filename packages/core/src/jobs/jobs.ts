@@ -459,7 +459,7 @@ function missing(target: JobTarget, prunedCreatedAt: number | null) {
   if (createdAt !== null && prunedCreatedAt !== null && createdAt <= prunedCreatedAt) {
     return dulyError('job_pruned', {
       message: `Job "${asked}" was created at ${new Date(createdAt).toISOString()} and has been deleted after its retention.`,
-      hint: 'Finished jobs are kept for their retention (7 days unless the task says otherwise).',
+      hint: 'Finished jobs are stored for their retention (7 days unless the task says otherwise).',
       details: { id: asked, createdAt },
     });
   }

@@ -525,7 +525,7 @@ function firedSentences(facts: SlotFacts, row: NonNullable<SlotFacts['row']>): s
       : ` It was ${caughtUp[row.reason] ?? row.reason}, decided ${rough(row.decidedAt - dueAt(facts))} after it fell due.`;
   if (run === undefined) {
     return [
-      `It fired at ${clockOf(facts, row.decidedAt)}, decided by node "${row.node}"; its job "${row.jobId}" is no longer kept.${how}`,
+      `It fired at ${clockOf(facts, row.decidedAt)}, decided by node "${row.node}"; its job "${row.jobId}" is no longer stored.${how}`,
     ];
   }
   return [`${capital(runPhrase(facts, run))}.${how}`];

@@ -99,7 +99,7 @@ function wrap(verb: EngineVerb, engine: Engine, cause: unknown) {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return dulyError('store_unavailable', {
     message: `The ${engine.info().kind} store failed while it did "${verb}": ${reason}`,
-    hint: 'The cause tells what the store said. Check that it can be reached and written.',
+    hint: 'The cause shows what the store said. Check that it can be reached and written.',
     details: { verb },
     cause,
   });

@@ -49,7 +49,7 @@ export function timeoutError(job: ClaimedJob, cause: JobError | null): JobError 
   const how =
     cause === null
       ? `did not end within the grace of ${formatDuration(graceMs)}`
-      : 'threw when it was told to stop';
+      : 'threw when it was asked to stop';
   const error = toJobError(
     dulyError('timeout', {
       message: `Attempt ${job.attempt} of job "${job.id}" ran longer than its timeout of ${formatDuration(timeoutMs ?? 0)} and ${how}.`,

@@ -522,7 +522,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function onClaimFailed(claim: ClaimRequest, error: Error): void {
-    events.emit('error', { error, doing: 'claiming what was just heard of' });
+    events.emit('error', { error, doing: 'claiming what was just notified' });
     if (isUnknownOutcome(error)) {
       reserved += claim.limit;
       unknownRequests.push({ claim, sinceElapsed: clock.elapsed() });

@@ -152,7 +152,7 @@ test('a pending job says which worker is missing', () => {
     [
       { running: [{ node: 'node_a', type: 'other', count: 2 }], ready: { count: 12, capped: false } },
       'busy',
-      /Every place of the 1 node that could run it is taken; 12 of its type are ready\./,
+      /Every concurrency slot of the 1 node that could run it is taken; 12 of its type are ready\./,
     ],
     [
       {
@@ -220,7 +220,7 @@ test('a blocked job names each gate and who holds it', () => {
     const fields = { status: 'BLOCKED' as const, gates: [gate], serial: 'account' };
     assert.match(why(fields, { blockers: [{ gate, job: other }] }).sentence, sentence);
     const unknown = why(fields);
-    assert.match(unknown.sentence, gate.kind === 'serial' ? /another one has the place/ : /"job_0"/);
+    assert.match(unknown.sentence, gate.kind === 'serial' ? /another one goes first/ : /"job_0"/);
     assert.ok(unknown.waitingFor?.kind === 'gate' && unknown.waitingFor.gate === gate.kind);
   }
 });
@@ -309,7 +309,7 @@ test('a finished job says what became of it', () => {
   const failed = { ...done, status: 'FAILED' as const, spent: 3, dead: true };
   assert.match(
     why({ ...failed, attempts: [attempt()] }).sentence,
-    /failed at .* in attempt 3 of 3, and none is left: TypeError: x is not a function\. It is kept as a dead letter/,
+    /failed at .* in attempt 3 of 3, and none is left: TypeError: x is not a function\. It is stored as a dead letter/,
   );
   assert.match(
     why({ ...failed, attempts: [attempt({ reason: 'timeout' })] }).sentence,
@@ -337,7 +337,7 @@ test('a finished job says what became of it', () => {
   );
   assert.match(
     why({ ...failed, attempts: [attempt({ reason: 'result-refused' })] }).sentence,
-    /cannot be kept as JSON/,
+    /cannot be stored as JSON/,
   );
 
   assert.match(

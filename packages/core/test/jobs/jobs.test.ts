@@ -661,7 +661,7 @@ test('a result that JSON cannot keep fails the job with a code', async (t) => {
   const job = await handle.get();
   assert.equal(job.status, 'FAILED');
   assert.equal(job.error?.code, 'result_not_json');
-  assert.match((await handle.why()).sentence, /returned a result that cannot be kept as JSON/);
+  assert.match((await handle.why()).sentence, /returned a result that cannot be stored as JSON/);
 });
 
 test('a handler that throws nothing still leaves an error', async (t) => {

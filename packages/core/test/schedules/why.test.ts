@@ -230,7 +230,7 @@ test('why: a catch-up, a late start, a failed run, a run that is gone', async (t
   await duly.jobs({}).delete();
   assert.match(
     (await duly.why('nightly', '2027-01-15T14:00')).sentence,
-    /^It fired at .* decided by node ".*"; its job "job_.*" is no longer kept\.$/,
+    /^It fired at .* decided by node ".*"; its job "job_.*" is no longer stored\.$/,
   );
 });
 

@@ -38,7 +38,7 @@ export function DeadPage() {
     <>
       <PageHead
         title="Dead letters"
-        about={`${countText(total)} wait for a person. They are kept apart from history.${total.capped ? ` Grouped are the newest ${total.count.toLocaleString('en')}; what is done to a group is done to all of it.` : ''}`}
+        about={`${countText(total)} wait for a person. They are stored apart from history.${total.capped ? ` Grouped are the newest ${total.count.toLocaleString('en')}; what is done to a group is done to all of it.` : ''}`}
         actions={may && total.count > 0 ? <AllActions /> : undefined}
       />
       {groups.length === 0 ? (

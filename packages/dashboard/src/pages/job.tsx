@@ -145,7 +145,7 @@ function Facts({ job }: { job: Job }) {
         {job.tenant !== null && <Fact name="Tenant">{job.tenant}</Fact>}
         {job.key !== null && <Fact name="Key">{job.key}</Fact>}
         {job.serial !== null && <Fact name="Serial">{job.serial}</Fact>}
-        {job.node !== null && <Fact name="Worker">{job.node}</Fact>}
+        {job.node !== null && <Fact name="Node">{job.node}</Fact>}
         {job.schedule !== null && (
           <Fact name="Schedule">
             {/* A name may be that of several, of different tenants; the mark of its slot begins with the id. */}

@@ -40,7 +40,7 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
               <Fact name="State">
                 <WebhookState webhook={webhook} />
               </Fact>
-              <Fact name="Hears of">{subscribesTo(webhook)}</Fact>
+              <Fact name="Notified of">{subscribesTo(webhook)}</Fact>
               <Fact name="Created">
                 <Instant at={webhook.created_at} />
               </Fact>
@@ -75,7 +75,7 @@ function Actions({ webhook }: { webhook: Webhook }) {
             {
               onSuccess: () =>
                 toasts.say(
-                  webhook.enabled ? 'Nothing is sent to it.' : 'It is told of what ends from now on.',
+                  webhook.enabled ? 'Nothing is sent to it.' : 'It is notified of what ends from now on.',
                 ),
               onError: toasts.complain,
             },
@@ -92,8 +92,8 @@ function Actions({ webhook }: { webhook: Webhook }) {
         onDone={() => navigate({ to: '/webhooks' })}
       >
         <p>
-          <span className="font-mono text-xs break-all">{webhook.url}</span> is told of nothing from now on,
-          and its secret is no longer used.
+          <span className="font-mono text-xs break-all">{webhook.url}</span> is notified of nothing from now
+          on, and its secret is no longer used.
         </p>
       </DeleteButton>
       {isEdited && (

@@ -20,7 +20,7 @@ export function WebhooksPage() {
     <>
       <PageHead
         title="Webhooks"
-        about="Addresses that are told of the ends of jobs, each call signed."
+        about="Addresses that are notified of the ends of jobs, each call signed."
         actions={
           <Button kind="primary" onClick={() => setAdding(true)}>
             Add a webhook
@@ -29,7 +29,7 @@ export function WebhooksPage() {
       />
       <Panel>
         {webhooks.data.data.length === 0 ? (
-          <NothingYet title="No address is told yet.">
+          <NothingYet title="No address is notified yet.">
             A webhook is called when a job ends: of all jobs, or of some tasks, schedules or ends. A single
             job can also have an address of its own, its <code className="font-mono">callback_url</code>.
           </NothingYet>

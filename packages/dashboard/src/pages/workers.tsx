@@ -9,24 +9,24 @@ import { Cell, Table } from '../ui/table.tsx';
 import { useToasts } from '../ui/toast.tsx';
 
 /** The processes that do the work. */
-export function WorkersPage() {
+export function NodesPage() {
   const workers = useWorkers();
   if (workers.data === undefined) return <QueryState isPage query={workers} />;
   return (
     <>
       <PageHead
-        title="Workers"
+        title="Nodes"
         about="Every process that sends heartbeats, what it may run and what it runs now."
       />
       <Panel>
         {workers.data.data.length === 0 ? (
-          <NothingYet title="No worker is there." command="duly worker">
-            Jobs are accepted and kept; they start when a worker comes.
+          <NothingYet title="No node is live." command="duly worker">
+            Jobs are accepted and stored; they start when a node that runs them comes.
           </NothingYet>
         ) : (
-          <Table label="Workers" head={['Worker', 'Roles', 'Running', 'Tasks', 'Last heartbeat', '']}>
+          <Table label="Nodes" head={['Node', 'Roles', 'Running', 'Tasks', 'Last heartbeat', '']}>
             {workers.data.data.map((worker) => (
-              <WorkerRow key={worker.id} worker={worker} />
+              <NodeRow key={worker.id} worker={worker} />
             ))}
           </Table>
         )}
@@ -35,7 +35,7 @@ export function WorkersPage() {
   );
 }
 
-function WorkerRow({ worker }: { worker: Worker }) {
+function NodeRow({ worker }: { worker: Worker }) {
   const may = useMay('operate');
   const send = useSend();
   const toasts = useToasts();
@@ -77,7 +77,7 @@ function WorkerRow({ worker }: { worker: Worker }) {
           isWorker && (
             <AskButton
               verb="Drain"
-              title={`Drain the worker on ${worker.host}?`}
+              title={`Drain the node on ${worker.host}?`}
               isPending={send.isPending}
               onAct={() =>
                 send.mutate(

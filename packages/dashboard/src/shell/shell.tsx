@@ -233,7 +233,7 @@ function LiveSwitch() {
     away: {
       icon: WifiOff,
       word: 'Away',
-      label: 'The server cannot be heard. Retrying.',
+      label: 'The server does not answer. Retrying.',
       className: 'text-bad',
     },
   } as const;

@@ -32,7 +32,7 @@ test('an alert rule is switched off and on, and a channel is added, tried and re
   await page.getByText('A test was sent.').waitFor();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-  await page.getByText('Nobody is told yet.').waitFor();
+  await page.getByText('Nobody is notified yet.').waitFor();
   assert.equal((await api('alerts/channels')).data.length, 0);
 });
 

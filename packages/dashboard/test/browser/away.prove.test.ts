@@ -56,12 +56,12 @@ test('a key that is revoked under an open page leads to the way in, and another 
   const { key } = await api('keys', { method: 'POST', body: JSON.stringify({ scope: 'read' }) });
   await api(`keys/${mine.id}`, { method: 'DELETE' }).catch(() => null);
   // Whatever is asked next is refused; a click asks at once.
-  await page.getByRole('link', { name: 'Workers', exact: true }).click();
+  await page.getByRole('link', { name: 'Nodes', exact: true }).click();
   await page.getByText('The session is over').waitFor();
   assert.equal(await page.getByRole('navigation').count(), 0);
   await page.getByLabel('Key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Workers', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'Audit', exact: true }).count(), 0);
 });
 

@@ -194,8 +194,8 @@ test('keyboard: g j, /, ? and the palette', async (t) => {
 test('under a path of its own everything is found there', async (t) => {
   const { page, url, open, complaints, strangers } = await openDashboard(t, { basePath: '/ops/duly' });
   await open('queues');
-  await page.getByRole('link', { name: 'Workers' }).click();
-  await page.getByText('No worker is there.').waitFor();
+  await page.getByRole('link', { name: 'Nodes' }).click();
+  await page.getByText('No node is live.').waitFor();
   assert.equal(page.url(), `${url}/workers`);
   assert.deepEqual(complaints, []);
   assert.deepEqual(strangers, []);

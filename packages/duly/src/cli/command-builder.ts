@@ -89,7 +89,7 @@ function withServer(command: Command): Command {
   return command
     .option('--server <url>', 'a server instead of a store (default: $DULY_SERVER, then the profile in use)')
     .option('--server-key <key>', 'the key for it (default: $DULY_KEY, then that of the profile)')
-    .option('--profile <name>', 'a server and its key, as kept with "duly profiles add"');
+    .option('--profile <name>', 'a server and its key, as stored with "duly profiles add"');
 }
 
 /** The options of a command together with those that stood before its name; its own go first. */

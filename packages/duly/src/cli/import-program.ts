@@ -27,10 +27,7 @@ export function addImport(program: Command, action: ActionOf): void {
       '--switch-user <how>',
       'how a node of root becomes the user of a line: runuser (default), sudo or none',
     )
-    .option(
-      '--history <log>',
-      'a log of cron (/var/log/syslog, "-" for stdin): tells of runs that overlapped',
-    )
+    .option('--history <log>', 'a log of cron (/var/log/syslog, "-" for stdin): reports runs that overlapped')
     .option(
       '--missed <choice>',
       `nobody was there when a slot came: ${choicesText(catchUpModes, { skip: 'default, as cron does' })}`,

@@ -49,7 +49,7 @@ export function buildProgram(action: ActionOf): Command {
 }
 
 const examples = `
-Every command takes --store, --config and -o json, before or after its name; "duly <command> --help" tells the rest.
+Every command takes --store, --config and -o json, before or after its name; "duly <command> --help" shows the rest.
 
 Examples:
   duly up --demo
@@ -122,7 +122,7 @@ function addNodes(program: Command, action: ActionOf): void {
     .option('--tenant <name>', 'whom the work is for')
     .option('--key <key>', 'dedupe: while a job holds the key, no second one is created')
     .option('--serial <key>', 'jobs of one serial key run one at a time')
-    .option('--metadata <json or name=value>', 'your own fields, kept with the job (repeatable)', collect)
+    .option('--metadata <json or name=value>', 'your own fields, stored with the job (repeatable)', collect)
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
     .action(action(async () => (await import('../commands/run.ts')).run));
   addExec(program, action);
@@ -182,11 +182,11 @@ function addJobs(program: Command, action: ActionOf): void {
     .option('--key <key>', 'the job that holds this dedupe key')
     .option('--tenant <name>', 'with --key: the tenant')
     .option('--terminate', 'end a running job at once instead of asking it')
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/jobs-cancel.ts')).jobsCancel));
   addCommand(jobs, 'retry', 'bring FAILED, CANCELLED or EXPIRED jobs back')
     .argument('<ids...>')
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/jobs-retry.ts')).jobsRetry));
   addCommand(jobs, 'reschedule', 'move a waiting job to another time')
     .argument('<id>')
@@ -227,7 +227,7 @@ function addDead(program: Command, action: ActionOf): void {
       .option('--error <text>', 'all with this text in the error')
       .option('--dry-run', 'only count')
       .option('--yes', 'do not ask; needed with --all, --type and --error where nobody can answer')
-      .option('--note <text>', 'why; kept in the audit')
+      .option('--note <text>', 'why; stored in the audit')
       .action(
         action(async () => {
           const { deadRetry, deadDiscard } = await import('../commands/dead-act.ts');
@@ -341,13 +341,13 @@ function addStore(program: Command, action: ActionOf): void {
   addStorelessCommand(program, 'move', 'move everything to another store; nodes on the old one stop')
     .requiredOption('--from <url>', 'the store as it is')
     .requiredOption('--to <url>', 'an empty one; or the one that a move, which was interrupted, went to')
-    .option('--dry-run', 'only tell what would be moved')
+    .option('--dry-run', 'only report what would be moved')
     .option('--abandon', 'give up a move that has not ended: the old store takes calls again')
     .option('--yes', 'do not ask; needed where nobody can answer')
     .action(action(async () => (await import('../commands/move.ts')).move));
   addCommand(
     migrate,
     'status',
-    'tell where the schema stands and what is missing, and change nothing',
+    'report where the schema stands and what is missing, and change nothing',
   ).action(action(async () => (await import('../commands/migrate-status.ts')).migrateStatus));
 }

@@ -90,7 +90,7 @@ function addCreating(schedules: Command, action: ActionOf): void {
     )
     .option('--buffer-limit <count>', 'how many runs may wait with buffer-all (default 1000)')
     .option('--start-deadline <duration>', 'how late a run may still start')
-    .option('--finish-deadline <duration>', 'when a person is told that it is not done')
+    .option('--finish-deadline <duration>', 'when an alert reports that it is not done')
     .option('--jitter <duration>', 'spread runs: each slot falls due up to so much later')
     .option('--jitter-mode <choice>', choicesText(jitterModes, { perSchedule: 'default' }))
     .option(
@@ -110,7 +110,7 @@ function addCreating(schedules: Command, action: ActionOf): void {
     .option('--serial <key>', 'jobs of one serial key run one at a time')
     .option(
       '--metadata <json or name=value>',
-      'your own fields, kept with its jobs (repeatable)',
+      'your own fields, stored with its jobs (repeatable)',
       collect,
       [],
     )
@@ -127,18 +127,18 @@ function addChanging(schedules: Command, action: ActionOf): void {
     .action(action(async () => (await import('../commands/schedules-pause.ts')).schedulesPause));
   addCommand(schedules, 'resume', 'go on; slots that fell in the pause are decided by its on-resume policy')
     .argument('<schedule>', scheduleName)
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/schedules-pause.ts')).schedulesResume));
   addCommand(schedules, 'trigger', 'one run now, also while it is paused')
     .argument('<schedule>', scheduleName)
     .option('--allow', 'beside a run that is not finished, whatever its overlap policy says')
     .option('--input <json or text>', "in place of the schedule's own")
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .option('--watch', 'stay and show it until it ends; the exit code is its outcome')
     .action(action(async () => (await import('../commands/schedules-trigger.ts')).schedulesTrigger));
   addCommand(schedules, 'skip-next', 'let the next slot pass')
     .argument('<schedule>', scheduleName)
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/schedules-skip-next.ts')).schedulesSkipNext));
   addCommand(schedules, 'backfill', 'create runs for slots of the past that have no COMPLETED one')
     .argument('<schedule>', scheduleName)
@@ -149,11 +149,11 @@ function addChanging(schedules: Command, action: ActionOf): void {
     .option('--reprocess', 'also slots that have a COMPLETED run')
     .option('--allow', 'beside other runs of the schedule instead of behind them')
     .option('--dry-run', 'only say what would be done')
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/schedules-backfill.ts')).schedulesBackfill));
   addCommand(schedules, 'rm', 'delete schedules: what has not started is cancelled, what runs may finish')
     .argument('<schedules...>', 'their names or ids')
-    .option('--note <text>', 'why; kept in the audit')
+    .option('--note <text>', 'why; stored in the audit')
     .action(action(async () => (await import('../commands/schedules-rm.ts')).schedulesRm));
 }
 

@@ -21,7 +21,7 @@ export function usageErrorOf(error: Refusal): DulyError {
   return usageError(
     sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
     guess === undefined
-      ? `Usage: ${error.usage ?? 'duly <command>'}. With --help it tells the rest.`
+      ? `Usage: ${error.usage ?? 'duly <command>'}. With --help it shows the rest.`
       : `Did you mean ${guess
           .split(', ')
           .map((word) => `"${word}"`)

@@ -61,8 +61,8 @@ export async function bench(context: CommandContext, options: BenchOptions): Pro
     [
       [`now(), ${inFlightCount} calls on their way`, perSecond(figures.created_per_second)],
       [`nowMany() of ${bulkCount.toLocaleString('en-US')}`, perSecond(figures.created_in_bulk_per_second)],
-      ['jobs run, that do nothing, history kept', perSecond(figures.run_per_second)],
-      ['a lone now() until it is durable, median', ms(figures.durable_ms_p50)],
+      ['jobs run, that do nothing, history stored', perSecond(figures.run_per_second)],
+      ['a single now() until it is durable, median', ms(figures.durable_ms_p50)],
       ['from now() to its start in this process, median', ms(figures.started_ms_p50)],
       ['and of 99 in 100', ms(figures.started_ms_p99)],
     ],

@@ -92,7 +92,7 @@ function report({ out, json }: CommandContext, moved: Moved): number {
   );
   if (moved.result === 'moved') {
     out.sentence(
-      `Everything that still asks ${moved.from} is told where it went (store_moved). Go on with: --store ${shellWord(moved.to)}`,
+      `Everything that still asks ${moved.from} is answered where it went (store_moved). Go on with: --store ${shellWord(moved.to)}`,
     );
   }
   return 0;

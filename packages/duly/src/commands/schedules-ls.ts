@@ -117,6 +117,6 @@ function lastRunCell({ lastRun }: Schedule, now: number): Cell {
   if (lastRun === null) return '';
   const { status, startedAt, slot, latenessMs } = lastRun;
   const late = latenessMs === null ? '' : `, ${formatDuration(Math.max(0, latenessMs))} late`;
-  const text = `${status ?? 'no longer kept'} ${relative(startedAt ?? slot, now)}${late}`;
+  const text = `${status ?? 'no longer stored'} ${relative(startedAt ?? slot, now)}${late}`;
   return status === null ? text : { text, style: statusStyles[status] };
 }

@@ -20,7 +20,7 @@ export async function schedulesRm(
         if (context.json) context.out.line(JSON.stringify({ id, name: known, app, deleted: true }));
         else
           context.out.line(
-            `Schedule "${oneLine(known)}" is deleted. What runs may finish; its ledger is kept.`,
+            `Schedule "${oneLine(known)}" is deleted. What runs may finish; its ledger remains.`,
           );
         if (app !== null) {
           context.warn(`The code of "${app}" declares it; whatever starts with that code creates it again.`);

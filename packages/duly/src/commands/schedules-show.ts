@@ -32,7 +32,7 @@ export async function schedulesShow(
       context.err.line(
         context.err.paint(
           'dim',
-          `It is deleted; its ledger is kept, and any slot is explained by its id. All of it: ${all}`,
+          `It is deleted; its ledger remains, and any slot is explained by its id. All of it: ${all}`,
         ),
       );
     }
@@ -99,7 +99,7 @@ function unreadableText({ message, hint }: NonNullable<Schedule['unreadable']>):
 function lastRunText(lastRun: NonNullable<Schedule['lastRun']>, local: (instant: Date) => string): string {
   const { slot, status, durationMs, latenessMs, jobId } = lastRun;
   return [
-    `${status ?? 'no longer kept'}, slot ${local(slot)}`,
+    `${status ?? 'no longer stored'}, slot ${local(slot)}`,
     ...(latenessMs === null ? [] : [`${formatDuration(Math.max(0, latenessMs))} late`]),
     ...(durationMs === null ? [] : [`took ${formatDuration(durationMs)}`]),
     jobId,

@@ -32,5 +32,5 @@ export function waitText({ type, queue, version }: Job, { nodes, pauses }: Surro
   if (current.length === 0) return `no node has version ${version} of it`;
   if (!current.some(({ queues }) => queues === null || queues.includes(queue)))
     return `no node takes from queue ${oneLine(queue)}`;
-  return 'waits for a free place';
+  return 'waits for a free concurrency slot';
 }

@@ -64,7 +64,7 @@ export async function watchJob(client: Client, id: string, context: CommandConte
       if (job.status !== before.status || (job.status === 'RUNNING' && !isOverdue(job))) reason = null;
       else if (systemClock.elapsed() >= askAtElapsed && !context.json) {
         reason = isOverdue(job)
-          ? `Nothing was heard of its node "${job.node}" for a while. The job is taken over by the next node that looks.`
+          ? `Its node "${job.node}" has sent no heartbeat for a while. The job is taken over by the next node that looks.`
           : await duly.why(id).then(
               ({ sentence }) => sentence,
               () => reason,

@@ -46,7 +46,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
     if (timeout !== 'none' || (only !== undefined && !used.has(name))) continue;
     add(
       'timeout',
-      `The task "${oneLine(name)}" has no timeout: one run that hangs keeps its place for ever.`,
+      `The task "${oneLine(name)}" has no timeout: one run that hangs keeps its concurrency slot for ever.`,
       "Give it one that no good run needs: timeout: '15m'.",
     );
   }

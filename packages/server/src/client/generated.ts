@@ -344,7 +344,7 @@ export type DeadAction = {
   as_of?: string;
   /** If more jobs than this would change, change none and answer 409 `too_many_match`: `changed` of a dry run. */
   expected?: number;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string;
 };
 
@@ -365,7 +365,7 @@ export type DeadGroup = {
 
 export type DeadGroups = {
   data: DeadGroup[];
-  /** How many groups there are; `limit` says how many are told. */
+  /** How many groups there are; `limit` says how many are shown. */
   group_count: number;
   looked_at: Count & unknown;
 };
@@ -594,7 +594,7 @@ export type JobBulk = {
   as_of?: string;
   /** If more jobs than this would change, change none and answer 409 `too_many_match`: `changed` of a dry run. */
   expected?: number;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string;
   /** Act on so many at most, and answer where to go on. Left out: on all of them, however long that takes. */
   limit?: number;
@@ -729,22 +729,22 @@ export type LogLine = {
 export type NewAlertChannel = {
   kind: "webhook";
   url: string;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 } | {
   kind: "slack";
   url: string;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 } | {
   kind: "email";
   to: string[];
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 } | {
   kind: "command";
   argv: string[];
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 };
 
@@ -837,7 +837,7 @@ export type NewAlertWindow = {
   from: string;
   until: string;
   rules?: string[] | null;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 } | {
   cron: string;
@@ -845,7 +845,7 @@ export type NewAlertWindow = {
   /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
   duration: string | number;
   rules?: string[] | null;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
 };
 
@@ -996,7 +996,7 @@ export type NewValue = {
 
 export type NewWebhook = {
   url: string;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
   types?: string[] | null;
   schedules?: string[] | null;
@@ -1245,7 +1245,7 @@ export type ScheduleChanges = {
   target?: Target & unknown;
   /** Told of the end of each run; null: nobody is. */
   callback_url?: string | null;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   edit_note?: string;
 };
 
@@ -1337,7 +1337,7 @@ export type Task = {
   type: string;
   /** How many live workers handle it. */
   workers: number;
-  /** The newest that a worker handles or has told of. */
+  /** The newest that a worker handles or has reported. */
   version: number | null;
   /** What its input looks like, as JSON Schema (draft 2020-12), where the schema of the task can say it. */
   input_schema: Record<string, unknown> | null;
@@ -1434,7 +1434,7 @@ export type Webhook = {
 
 export type WebhookChange = {
   url?: string;
-  /** Why; kept in the audit. */
+  /** Why; stored in the audit. */
   note?: string | null;
   types?: string[] | null;
   schedules?: string[] | null;
@@ -1555,7 +1555,7 @@ export type WorkerReport = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1582,7 +1582,7 @@ export type WorkerSettle = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1600,7 +1600,7 @@ export type WorkerSettle = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1625,7 +1625,7 @@ export type WorkerSettle = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1644,7 +1644,7 @@ export type WorkerSettle = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1661,7 +1661,7 @@ export type WorkerSettle = {
       of?: number;
     };
     logs?: {
-      /** Numbers the lines of this attempt from 1: one that is sent twice is kept once. */
+      /** Numbers the lines of this attempt from 1: one that is sent twice is stored once. */
       line: number;
       message: string;
       level?: "debug" | "info" | "warn" | "error";
@@ -1725,7 +1725,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** List where alerts are told */
+  /** List where alerts are sent */
   'GET /api/alerts/channels': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1757,7 +1757,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** List maintenance windows, in which nobody is told */
+  /** List maintenance windows, in which no alert is sent */
   'GET /api/alerts/windows': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1922,7 +1922,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
       /** End a running job at once instead of asking it. */
       terminate?: boolean;
@@ -1934,7 +1934,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     } | undefined;
     answer: JobChange;
@@ -2062,7 +2062,7 @@ export interface Operations {
     path: { name: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
       /** When it ends by itself: an instant, or after so long (`2h`). */
       until?: string;
@@ -2097,7 +2097,7 @@ export interface Operations {
       queue?: string;
       type?: string;
       all?: true;
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
       /** When it ends by itself: an instant, or after so long (`2h`). */
       until?: string;
@@ -2135,7 +2135,7 @@ export interface Operations {
     body: NewSchedule;
     answer: Schedule;
   };
-  /** A rule in words and its next slots, before it is kept */
+  /** A rule in words and its next slots, before it is stored */
   'POST /api/schedules/preview': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -2219,7 +2219,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
       /** When it ends by itself: an instant, a wall time or date in the schedule's zone, or after so long (`2h`). */
       until?: string;
@@ -2231,7 +2231,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     } | undefined;
     answer: Schedule;
@@ -2241,7 +2241,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     } | undefined;
     answer: Schedule;
@@ -2253,7 +2253,7 @@ export interface Operations {
     body: {
       allow?: boolean;
       input?: unknown;
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     } | undefined;
     answer: TriggerResult;
@@ -2263,7 +2263,7 @@ export interface Operations {
     path: { id: string };
     query: Record<never, never>;
     body: {
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     } | undefined;
     answer: {
@@ -2283,7 +2283,7 @@ export interface Operations {
       reprocess?: boolean;
       allow?: boolean;
       dry_run?: boolean;
-      /** Why; kept in the audit. */
+      /** Why; stored in the audit. */
       note?: string;
     };
     answer: BackfillResult;
@@ -2299,7 +2299,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** The ledger by range, newest first; kept when the schedule is deleted */
+  /** The ledger by range, newest first; it remains when the schedule is deleted */
   'GET /api/schedules/{id}/slots': {
     path: { id: string };
     query: { from?: string | readonly string[]; to?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
@@ -2388,7 +2388,7 @@ export interface Operations {
     body: never;
     answer: Trend;
   };
-  /** The tasks that workers handle or have told of, with what their inputs look like */
+  /** The tasks that workers handle or have reported, with what their inputs look like */
   'GET /api/tasks': {
     path: Record<never, never>;
     query: Record<never, never>;

@@ -47,7 +47,7 @@ export async function readReadiness({ duly, clock }: { duly: Duly; clock: Clock 
       ...(notReady === null ? [] : [`Node ${id}: ${notReady}`]),
       ...(heartbeatAgeMs <= heartbeatAgeMsMax
         ? []
-        : [`Node ${id} has not told the store for ${formatDuration(heartbeatAgeMs)} that it lives.`]),
+        : [`Node ${id} has sent no heartbeat for ${formatDuration(heartbeatAgeMs)} that it lives.`]),
     ]);
     return {
       ready: reasons.length === 0,

@@ -279,7 +279,7 @@ export function createJobStates({
   return {
     async watch(id, { logsAfter = null, onClose = () => {} } = {}) {
       if (isClosed) {
-        throw new DulyError('stopped', { message: 'The server is stopping and tells no more news.' });
+        throw new DulyError('stopped', { message: 'The server is stopping and sends no more news.' });
       }
       let entry = entries.get(id);
       if (entry === undefined) {

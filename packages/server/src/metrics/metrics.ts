@@ -129,7 +129,7 @@ export function createMetrics({ duly, clock, firing }: MetricsDeps): Metrics {
   });
   const errors = new Counter({
     name: 'duly_background_errors_total',
-    help: 'Failures that no caller was there to hear of; each is tried again.',
+    help: 'Failures that no caller received; each is tried again.',
     registers,
   });
   const requests = new Histogram({

@@ -82,7 +82,7 @@ async function answerOnce(
 }
 
 // Thrown so that an answer is not kept; never seen outside.
-const unanswered = new DulyError('internal', { message: 'The answer is not kept.' });
+const unanswered = new DulyError('internal', { message: 'The answer is not stored.' });
 
 async function keep(
   response: Response,

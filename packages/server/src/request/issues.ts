@@ -28,7 +28,7 @@ export function invalidRequest(target: string, error: z.ZodError): DulyError {
   const where = first === undefined || first.path === '' ? `The ${place}` : `"${first.path}" of the ${place}`;
   return new DulyError('request_invalid', {
     message: `${where}: ${(first?.message ?? 'does not fit').replace(/\.$/, '')}.`,
-    hint: 'GET /openapi.json tells what this route takes.',
+    hint: 'GET /openapi.json shows what this route takes.',
     details: { issues },
   });
 }

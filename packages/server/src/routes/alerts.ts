@@ -83,7 +83,7 @@ const listChannels = createRoute({
   path: '/api/alerts/channels',
   operationId: 'listAlertChannels',
   tags,
-  summary: 'List where alerts are told',
+  summary: 'List where alerts are sent',
   ...decides,
   responses: { 200: json(listOf(alertChannelSchema), 'All of them.'), ...problems },
 });
@@ -122,7 +122,7 @@ const listWindows = createRoute({
   path: '/api/alerts/windows',
   operationId: 'listMaintenanceWindows',
   tags,
-  summary: 'List maintenance windows, in which nobody is told',
+  summary: 'List maintenance windows, in which no alert is sent',
   ...looks,
   responses: { 200: json(listOf(alertWindowSchema), 'All of them.'), ...problems },
 });
@@ -242,7 +242,7 @@ async function refuseUnknown<Item extends { id: string }>(
 function channelInUse(id: string, using: readonly AlertRule[]): DulyError {
   const named = using.map((rule) => `"${rule.id}"`).join(', ');
   return new DulyError('alert_channel_in_use', {
-    message: `The channel "${id}" is named by ${using.length === 1 ? 'the rule' : 'the rules'} ${named}, which would tell nobody without it.`,
+    message: `The channel "${id}" is named by ${using.length === 1 ? 'the rule' : 'the rules'} ${named}, which would reach nobody without it.`,
     hint: 'Give those rules other channels first (PATCH /api/alerts/rules/{id}), or null for all.',
     details: { id, rules: using.map((rule) => rule.id) },
   });

@@ -84,7 +84,7 @@ const groups = createRoute({
           data: z.array(groupSchema),
           group_count: z
             .int()
-            .openapi({ description: 'How many groups there are; `limit` says how many are told.' }),
+            .openapi({ description: 'How many groups there are; `limit` says how many are shown.' }),
           looked_at: countSchema.openapi({
             description: 'How many dead letters were looked at, the newest first; `capped`: there are more.',
           }),

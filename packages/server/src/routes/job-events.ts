@@ -24,7 +24,7 @@ const read = createRoute({
       logs: z
         .enum(['true', 'false'])
         .optional()
-        .openapi({ description: 'Whether log lines are told too. Default true.' }),
+        .openapi({ description: 'Whether log lines are sent too. Default true.' }),
       last_event_id: z.string().max(100).optional().openapi({
         description: 'As the header `Last-Event-ID`, for clients that cannot send it.',
       }),
@@ -32,7 +32,7 @@ const read = createRoute({
   },
   responses: {
     200: { description: 'The stream.', content: { [sseType]: { schema: jobSchema } } },
-    204: { description: 'The end was told, and nothing has happened since.' },
+    204: { description: 'The end was sent, and nothing has happened since.' },
     ...problems,
   },
 });

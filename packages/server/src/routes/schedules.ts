@@ -54,7 +54,7 @@ const moment = z.string().max(100);
 const withDefinition = z
   .enum(['true', 'false'])
   .optional()
-  .openapi({ description: 'Whether `definition` is told too: what makes the same schedule.' });
+  .openapi({ description: 'Whether `definition` is returned too: what makes the same schedule.' });
 const one = { 200: json(scheduleSchema, 'The schedule.'), ...problems };
 
 const list = createRoute({
@@ -106,7 +106,7 @@ const previewUnkept = createRoute({
   path: '/api/schedules/preview',
   operationId: 'previewRule',
   tags,
-  summary: 'A rule in words and its next slots, before it is kept',
+  summary: 'A rule in words and its next slots, before it is stored',
   ...secured('read'),
   request: body(rulePreviewBody),
   responses: { 200: json(rulePreviewSchema, 'The rule.'), ...problems },
@@ -305,7 +305,7 @@ const slots = createRoute({
   path: '/api/schedules/{id}/slots',
   operationId: 'listSlots',
   tags,
-  summary: 'The ledger by range, newest first; kept when the schedule is deleted',
+  summary: 'The ledger by range, newest first; it remains when the schedule is deleted',
   ...secured('read'),
   request: {
     params: path,

@@ -10,7 +10,7 @@ const taskSchema = z
   .strictObject({
     type: z.string(),
     workers: z.int().openapi({ description: 'How many live workers handle it.' }),
-    version: z.int().nullable().openapi({ description: 'The newest that a worker handles or has told of.' }),
+    version: z.int().nullable().openapi({ description: 'The newest that a worker handles or has reported.' }),
     input_schema: z.record(z.string(), z.unknown()).nullable().openapi({
       description:
         'What its input looks like, as JSON Schema (draft 2020-12), where the schema of the task can say it.',
@@ -23,7 +23,7 @@ const list = createRoute({
   path: '/api/tasks',
   operationId: 'listTasks',
   tags: ['workers'],
-  summary: 'The tasks that workers handle or have told of, with what their inputs look like',
+  summary: 'The tasks that workers handle or have reported, with what their inputs look like',
   ...secured('read', { tenant: 'refused' }),
   responses: { 200: json(listOf(taskSchema), 'By name.'), ...problems },
 });

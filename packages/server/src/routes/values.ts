@@ -49,7 +49,7 @@ const put = createRoute({
         .openapi('NewValue'),
     ),
   },
-  responses: { 200: json(valueSchema, 'It is kept.'), ...problems },
+  responses: { 200: json(valueSchema, 'It is stored.'), ...problems },
 });
 
 const read = createRoute({

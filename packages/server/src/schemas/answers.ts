@@ -50,7 +50,7 @@ export function text(lengthMax: number) {
 export const name = text(200).min(1);
 
 /** Why something is done; kept in the audit. */
-export const note = text(1_000).openapi({ description: 'Why; kept in the audit.' });
+export const note = text(1_000).openapi({ description: 'Why; stored in the audit.' });
 
 /** How many of a list. */
 export const limit = z.coerce

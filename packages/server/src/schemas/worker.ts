@@ -108,7 +108,7 @@ const reportFields = {
     .array(
       z.strictObject({
         line: z.int().min(1).openapi({
-          description: 'Numbers the lines of this attempt from 1: one that is sent twice is kept once.',
+          description: 'Numbers the lines of this attempt from 1: one that is sent twice is stored once.',
         }),
         message: z.string().max(8 * 1024),
         level: z.enum(['debug', 'info', 'warn', 'error']).optional(),

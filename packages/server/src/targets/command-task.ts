@@ -45,7 +45,7 @@ async function runCommandJob(
     clock,
     limits,
   );
-  if (isCut) context.log.warn('The program said more than is kept; the rest was left out.');
+  if (isCut) context.log.warn('The program said more than is stored; the rest was left out.');
   if (exitCode === 0) return { exit_code: 0, duration_ms: durationMs, output_cut: isCut };
   const how = exitCode === null ? `was ended by ${signal}` : `ended with exit code ${exitCode}`;
   throw new DulyError('command_failed', {

@@ -429,7 +429,7 @@ async function tableFindings(
       : found(
           'note',
           'history',
-          'The coming days of history are not created yet: no node with the role maintenance has run here lately. Finished jobs are kept, but not dropped by the day.',
+          'The coming days of history are not created yet: no node with the role maintenance has run here lately. Finished jobs are stored, but not dropped by the day.',
           table.isOwner
             ? 'Start a node with the role maintenance.'
             : `Start a node with the role maintenance, as the owner of the tables of "${schema}": this role is not.`,

@@ -74,7 +74,7 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
       });
     case '53100':
       return dulyError('store_full', {
-        message: `The disk of the PostgreSQL at ${place} is full. Nothing of this call was kept.`,
+        message: `The disk of the PostgreSQL at ${place} is full. Nothing of this call was stored.`,
         hint: 'Free some space; the next call goes on as if nothing had happened.',
         details,
         cause: error,
@@ -87,7 +87,7 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
     case '53200':
     case '53400':
       return dulyError('store_busy', {
-        message: `The PostgreSQL at ${place} could not do this in time because of what others do on it (${said}). Nothing of this call was kept.`,
+        message: `The PostgreSQL at ${place} could not do this in time because of what others do on it (${said}). Nothing of this call was stored.`,
         hint: 'Look for a transaction that stays open: SELECT pid, state, xact_start, query FROM pg_stat_activity ORDER BY xact_start;',
         details,
         cause: error,
@@ -151,7 +151,7 @@ function unavailable(error: unknown, { place, unknown }: ErrorPlace): DulyError 
     message: `The PostgreSQL at ${place} ${unknown ? 'was lost before it answered' : 'cannot be reached'}: ${said}.`,
     hint: unknown
       ? 'The call may have taken effect; its answer was lost.'
-      : 'Nothing of this call was kept. Check that the server runs, that its address is right and that it has connections left.',
+      : 'Nothing of this call was stored. Check that the server runs, that its address is right and that it has connections left.',
     details: { place, unknown, sqlState: sqlStateOf(error) },
     cause: error,
   });

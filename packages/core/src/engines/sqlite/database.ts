@@ -195,7 +195,7 @@ export function storeError(error: unknown, path: string): DulyError {
       return readOnlyError(path, error);
     case result.full:
       return dulyError('store_full', {
-        message: `The disk that holds "${path}" is full. Nothing of this call was kept.`,
+        message: `The disk that holds "${path}" is full. Nothing of this call was stored.`,
         hint: 'Free some space; the next call goes on as if nothing had happened.',
         details,
         cause: error,

@@ -77,7 +77,7 @@ function placeFindings(path: string): SettingCheck[] {
   } else if (passing !== undefined) {
     const fix = 'Keep the file on a disk, or on a volume of the container.';
     findings.push(found('warning', 'filesystem', `The file lies on ${passing}.`, fix));
-  } else findings.push(ok('filesystem', 'The file lies on a disk of this machine, as far as can be told.'));
+  } else findings.push(ok('filesystem', 'The file lies on a disk of this machine, as far as can be seen.'));
   const freeBytes = bavail * bsize;
   if (freeBytes < freeBytesMin) {
     const message = `Only ${megabytes(freeBytes)} are free where the file lies; when the disk is full nothing can be promised.`;

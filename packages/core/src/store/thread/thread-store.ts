@@ -180,7 +180,7 @@ export async function openThreadStore(url: string): Promise<Store> {
       message: `The thread that holds the store "${info.place}" ended by itself${said}; another one is started.`,
       hint: unknown
         ? 'The call may have taken effect; its answer was lost. Please report what ended it.'
-        : 'Nothing of this call was kept. The next one goes through as soon as the thread is there.',
+        : 'Nothing of this call was stored. The next one goes through as soon as the thread is there.',
       details: { place: info.place, unknown },
       cause,
     });

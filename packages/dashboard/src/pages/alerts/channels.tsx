@@ -21,7 +21,7 @@ export function Channels() {
       {rows === undefined ? (
         <QueryState query={channels} />
       ) : rows.length === 0 ? (
-        <NothingYet title="Nobody is told yet.">Alerts are shown here; a channel tells somebody.</NothingYet>
+        <NothingYet title="Nobody is notified yet.">Alerts are shown here; a channel sends them.</NothingYet>
       ) : (
         <Table label="Channels" head={['Kind', 'To', 'Note', '']}>
           {rows.map((channel) => (
@@ -50,7 +50,7 @@ export function Channels() {
                     path={`api/alerts/channels/${encodeURIComponent(channel.id)}`}
                   >
                     <p>
-                      <span className="font-mono text-xs break-all">{channel.to}</span> is told of nothing
+                      <span className="font-mono text-xs break-all">{channel.to}</span> is notified of nothing
                       from now on.
                     </p>
                   </DeleteButton>

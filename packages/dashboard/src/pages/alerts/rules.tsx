@@ -50,8 +50,8 @@ function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
         {rule.channels !== null && (
           <p className="text-xs text-ink-faint">
             {rule.channels.length === 0
-              ? 'told to nobody'
-              : `told to ${rule.channels.length === 1 ? 'one channel' : `${rule.channels.length} channels`} only`}
+              ? 'sent to no channel'
+              : `sent to ${rule.channels.length === 1 ? 'one channel' : `${rule.channels.length} channels`} only`}
           </p>
         )}
       </Cell>
@@ -69,7 +69,7 @@ function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
               {rule.enabled ? 'Switch off' : 'Switch on'}
             </Button>
             <DeleteButton verb="Delete" title={`Delete the rule ${rule.id}?`} path={path}>
-              <p>Nobody is told when {sentenceOf(rule)}. To be quiet for a while, switch it off instead.</p>
+              <p>No alert is sent when {sentenceOf(rule)}. To be quiet for a while, switch it off instead.</p>
             </DeleteButton>
           </span>
         )}

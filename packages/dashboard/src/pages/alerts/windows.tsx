@@ -31,8 +31,8 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
       {rows === undefined ? (
         <QueryState query={windows} />
       ) : rows.length === 0 ? (
-        <NothingYet title="Alerts are told at any time.">
-          In a maintenance window nobody is told; what still holds at its end is told then.
+        <NothingYet title="Alerts are sent at any time.">
+          In a maintenance window no alert is sent; what still holds at its end is sent then.
         </NothingYet>
       ) : (
         <Table label="Maintenance windows" head={['When', 'Rules', 'Note', '']}>
@@ -43,7 +43,7 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
                 {window.open && (
                   <p className="mt-0.5 flex items-center gap-1 text-xs text-warn">
                     <BellOff aria-hidden className="size-3.5" />
-                    open now: nobody is told
+                    open now: no alert is sent
                   </p>
                 )}
               </Cell>
@@ -56,7 +56,7 @@ export function Windows({ rules }: { rules: readonly AlertRule[] }) {
                     title="Delete this maintenance window?"
                     path={`api/alerts/windows/${encodeURIComponent(window.id)}`}
                   >
-                    <p>Alerts are told in this time, too.</p>
+                    <p>Alerts are sent in this time, too.</p>
                   </DeleteButton>
                 )}
               </Cell>

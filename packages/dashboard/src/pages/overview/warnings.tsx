@@ -104,9 +104,9 @@ function useUnattended(queues: readonly Queue[]): Notice[] {
       .filter(({ not_ready, roles }) => not_ready !== null && roles.includes('worker'))
       .map(({ id, host, pid, not_ready }) => ({
         ...notice,
-        key: `worker ${id}`,
-        text: `The worker on ${host} (pid ${pid}) takes no work: ${not_ready}`,
-        link: { to: '/workers', name: 'Workers' } as const,
+        key: `node ${id}`,
+        text: `The node on ${host} (pid ${pid}) takes no work: ${not_ready}`,
+        link: { to: '/workers', name: 'Nodes' } as const,
       })),
   ];
 }

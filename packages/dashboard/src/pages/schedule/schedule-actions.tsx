@@ -89,7 +89,7 @@ export function ScheduleActions({ schedule }: { schedule: Schedule }) {
             onDone={() => navigate({ to: '/schedules' })}
           >
             <p>
-              Its jobs that have not started are cancelled; what runs goes on, and its ledger is kept.
+              Its jobs that have not started are cancelled; what runs goes on, and its ledger remains.
               {schedule.app !== null &&
                 ` The code of ${schedule.app} declares it, and creates it again at its next start.`}
             </p>

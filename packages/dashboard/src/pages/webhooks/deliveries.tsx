@@ -17,7 +17,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
         <QueryState query={deliveries} />
       ) : rows.length === 0 ? (
         <NothingYet title="Nothing was sent yet.">
-          A delivery is created when a job ends that it hears of.
+          A delivery is created when a job ends that it is notified of.
         </NothingYet>
       ) : (
         <Table label="Last deliveries" head={['Delivery', 'Of', 'Answer', 'Tries', 'Created']}>

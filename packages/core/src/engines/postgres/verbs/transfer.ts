@@ -227,7 +227,7 @@ async function giveLeftPlacesOn(work: Work, { now }: TransferInput): Promise<voi
 
 function leftPlacesRemain() {
   return dulyError('store_busy', {
-    message: 'A serial place was left by a transaction at the moment of the move. Nothing was changed.',
+    message: 'A serial key was released by a transaction at the moment of the move. Nothing was changed.',
     hint: 'Begin the move again.',
   });
 }

@@ -82,7 +82,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
   }
   if (change.op === 'put' && !allWait(work, change.slotDetails ?? [])) {
     throw dulyError('records_conflict', {
-      message: `A run of schedule "${change.id}" that was to be told what is merged into it no longer waits.`,
+      message: `A run of schedule "${change.id}" whose slot details change no longer waits.`,
       hint: 'Read the schedule again and repeat the change.',
       details: { id: change.id, version },
     });
