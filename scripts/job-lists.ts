@@ -113,7 +113,7 @@ function fill(template: string, name: string, field: JobField, n: number): strin
     },
     differs: nullable ? 'IS DISTINCT FROM' : '<>',
     label: (json ?? name).replace(/^./, (first) => first.toUpperCase()).replaceAll('_', ' '),
-    fact: type === 'instant' ? `<Instant at={job.${json}} />` : `job.${json}`,
+    fact: factOf(field),
     schema: `${schemas[type]}${nullable && type !== 'json' ? '.nullable()' : ''}`,
     type: userType(name, field) + orNull,
     jsonType: (type === 'instant' ? 'Instant' : userType(name, field)) + orNull,
@@ -131,6 +131,13 @@ function fill(template: string, name: string, field: JobField, n: number): strin
   return filled.replace(/%(\w+)\(([^)]*)\)/g, (mark, name: string, value: string) =>
     turned[name] === undefined ? mark : turned[name](value),
   );
+}
+
+/** A field in the list of facts on the dashboard's page of a job; null is not shown. */
+function factOf({ type, json }: JobField): string {
+  const value = `job.${json}`;
+  if (type === 'instant') return `${value} === null ? null : <Instant at={${value}} />`;
+  return type === 'json' ? `${value} === null ? null : JSON.stringify(${value})` : value;
 }
 
 function userType(name: string, { type }: JobField): string {

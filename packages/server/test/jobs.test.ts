@@ -58,7 +58,7 @@ test('a job is created and shown in the shape of the design', async (t) => {
     origin: 'event',
     parent_id: null,
     parent_key: null,
-    // {{job.passive | %json: rest.%json, | copyOf=copy_of: null,}}
+    // {{job.passive +json | %json: rest.%json, | copyOf=copy_of: null,}}
     copy_of: null,
     // {{/job}}
     schedule: null,

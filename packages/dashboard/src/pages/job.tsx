@@ -100,7 +100,7 @@ function JobView({ job }: { job: Job }) {
 
 /** The stored fields that need no more than their value. */
 const moreFacts: [name: string, of: (job: Job) => ReactNode][] = [
-  // {{job.passive -copyOf | ['%label', (job) => %fact],}}
+  // {{job.passive +json -copyOf | ['%label', (job) => %fact],}}
   // {{/job}}
 ];
 
