@@ -13,10 +13,10 @@ test('a search is read into what the API takes', () => {
     ['error:"no such file" queue:mail', { error: 'no such file', queue: ['mail'] }],
     ['input.path:"a b"', { 'input.path': 'a b' }],
     ['since:2027-01-15T10:00:00Z', { since: '2027-01-15T10:00:00Z' }],
-    // Pages say task where the API says type.
+    // A type is the name of a task.
     ['task:send_mail', { type: ['send_mail'] }],
     ['Task:a,b type:c', { type: ['a', 'b', 'c'] }],
-    // A word alone is text in any of task, tenant, status and error; quotes hold words together.
+    // A word alone is text in any of type, tenant, status and error; quotes hold words together.
     ['send_mail', { text: ['send_mail'] }],
     ['acme failed', { text: ['acme', 'failed'] }],
     ['"connection refused" "duly:http"', { text: ['connection refused', 'duly:http'] }],
@@ -47,11 +47,11 @@ test('what cannot be understood is said, with the nearest word and all terms', (
     readJobSearch('status:zzz').problems.join(),
     /no status “zzz”\. There are scheduled, pending,/,
   );
-  assert.match(readJobSearch('tsak: send_mail').problems.join(), /did you mean task:\?/);
+  assert.match(readJobSearch('tpye: send_mail').problems.join(), /did you mean type:\?/);
   assert.deepEqual(readJobSearch('SmtpError: refused').problems, [], 'a word may end in a colon');
   const { problems, hint } = readJobSearch('stauts:failed');
   assert.match(problems.join(), /“stauts:” is not .* did you mean status:\?/);
-  assert.match(hint ?? '', /status: task: type: queue: tenant: .* input\.<path>:/);
+  assert.match(hint ?? '', /status: type: queue: tenant: .* input\.<path>:/);
 });
 
 test('nothing of a search is left out silently', () => {
@@ -75,11 +75,11 @@ test('a filter is said in words', () => {
   );
   assert.deepEqual(filterWords(filter), [
     'status is scheduled',
-    'task is send_mail or sms',
+    'type is send_mail or sms',
     'tenant is acme',
     'input.user is 42',
-    'status is failed, or task, tenant or error contains “failed”',
-    'task, tenant or error contains “full”',
+    'status is failed, or type, tenant or error contains “failed”',
+    'type, tenant or error contains “full”',
   ]);
 });
 

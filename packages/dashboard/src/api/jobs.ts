@@ -208,7 +208,7 @@ export function causeIn({ type, name, pattern }: ErrorCause): ErrorCause {
 
 /** What dead letters of a group have in common, in words. */
 export function causeWords({ type, name, pattern }: ErrorCause): string[] {
-  return [`task is ${type}`, `error is ${name}: ${pattern}`];
+  return [`type is ${type}`, `error is ${name}: ${pattern}`];
 }
 
 /** A group by one text. */

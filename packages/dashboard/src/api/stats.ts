@@ -11,7 +11,7 @@ function usePace() {
   return { meta: { pace: 'own' }, refetchInterval: 10_000, enabled: useSeesAll() } as const;
 }
 
-/** The tasks of which a job ended since then. */
+/** The types of which a job ended since then. */
 export function useStats(since: string) {
   return useQuery({
     queryKey: ['stats', since],

@@ -5,7 +5,7 @@ import { OverTime } from '../charts/over-time.tsx';
 import { useCaller } from '../shell/caller.tsx';
 import { PageHead, Panel } from '../ui/panel.tsx';
 import { Loading, NothingYet, QueryState } from '../ui/states.tsx';
-import { ByTask } from './overview/by-task.tsx';
+import { ByType } from './overview/by-type.tsx';
 import { DueNext } from './overview/due-next.tsx';
 import { RunningNow } from './overview/running-now.tsx';
 import { StatusCounts, TenantCounts } from './overview/status-counts.tsx';
@@ -40,7 +40,7 @@ function StoreOverview() {
         right={
           <>
             <DueNext />
-            <ByTask />
+            <ByType />
           </>
         }
       />

@@ -31,7 +31,7 @@ export function QueuesPage() {
             A queue appears when a job is ready in it, or when a worker takes from it.
           </NothingYet>
         ) : (
-          <Table label="Queues" head={['Queue', 'Task', 'Ready', 'Oldest waits since', '']}>
+          <Table label="Queues" head={['Queue', 'Type', 'Ready', 'Oldest waits since', '']}>
             {queues.data.data.map((queue) => (
               <QueueRows key={queue.queue} queue={queue} />
             ))}

@@ -41,7 +41,7 @@ export function SchedulesPage() {
         <TextInput
           data-search
           aria-label="Search schedules"
-          placeholder="Name, task, tenant, words of the rule"
+          placeholder="Name, type, tenant, words of the rule"
           maxLength={searchLengthMax}
           value={q}
           onChange={(event) => search(event.target.value)}

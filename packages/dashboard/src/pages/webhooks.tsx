@@ -30,7 +30,7 @@ export function WebhooksPage() {
       <Panel>
         {webhooks.data.data.length === 0 ? (
           <NothingYet title="No address is notified yet.">
-            A webhook is called when a job ends: of all jobs, or of some tasks, schedules or ends. A single
+            A webhook is called when a job ends: of all jobs, or of some types, schedules or ends. A single
             job can also have an address of its own, its <code className="font-mono">callback_url</code>.
           </NothingYet>
         ) : (
@@ -78,7 +78,7 @@ export function subscribesTo({ types, schedules, statuses, tenant }: Webhook): s
       ? 'every end'
       : statuses.map((status) => statusStyle[status].word.toLowerCase()).join(', ');
   return [
-    `${ends} of ${types === null ? 'all tasks' : types.join(', ')}`,
+    `${ends} of ${types === null ? 'all types' : types.join(', ')}`,
     ...(schedules === null ? [] : [`run by ${schedules.join(', ')}`]),
     ...(tenant === null ? [] : [`for ${tenant}`]),
   ].join(', ');

@@ -43,16 +43,16 @@ interface Term {
 const severalNames = ['status', 'type', 'queue', 'ids'] as const;
 /** Terms that take one value. */
 const oneNames = ['tenant', 'key', 'schedule', 'parent', 'serial', 'since', 'before', 'error'] as const;
-/** Other names of terms: pages call a type a task. */
+/** Other names of terms. `task` is accepted and not listed: a type is the name of a task. */
 const aliases: Readonly<Record<string, string>> = { task: 'type', id: 'ids' };
 
-/** Names that may stand before a colon; `input.<path>` besides. */
+/** Names that are listed and suggested; `input.<path>` besides. */
 const termNames: readonly string[] = [
-  ...['status', 'task', 'type', 'queue', 'tenant', 'schedule', 'error', 'since', 'before', 'id', 'key'],
+  ...['status', 'type', 'queue', 'tenant', 'schedule', 'error', 'since', 'before', 'id', 'key'],
   ...['parent', 'serial', 'dead'],
 ];
 
-const termList = `Terms: ${termNames.map((name) => `${name}:`).join(' ')} input.<path>: – a word alone is looked for in task, tenant, status and error.`;
+const termList = `Terms: ${termNames.map((name) => `${name}:`).join(' ')} input.<path>: – a word alone is looked for in type, tenant, status and error.`;
 
 const statusList = jobStatuses.map((status) => status.toLowerCase()).join(', ');
 
@@ -76,11 +76,12 @@ function nameOf(name: string): string {
 }
 
 function isTermName(name: string): boolean {
-  return name.startsWith('input.') || termNames.includes(name.toLowerCase());
+  const lower = name.toLowerCase();
+  return name.startsWith('input.') || termNames.includes(lower) || Object.hasOwn(aliases, lower);
 }
 
 /**
- * Reads `input.user:42 status:failed since:1h acme`. A word alone is a job's id when it looks like one, else text in task, tenant, status or
+ * Reads `input.user:42 status:failed since:1h acme`. A word alone is a job's id when it looks like one, else text in type, tenant, status or
  * error. The same name twice means either, as in the API; several words must all match.
  */
 export function readJobSearch(text: string): JobSearch {
@@ -173,7 +174,7 @@ export function filterWords(filter: JobFilter): string[] {
     'status',
     filter.status?.map((one) => one.toLowerCase()),
   );
-  add('task', filter.type);
+  add('type', filter.type);
   add('queue', filter.queue);
   for (const [name, what] of [
     ['tenant', 'tenant'],
@@ -193,7 +194,7 @@ export function filterWords(filter: JobFilter): string[] {
   for (const text of filter.text ?? []) {
     const isStatus = jobStatuses.some((one) => one === text.toUpperCase());
     words.push(
-      `${isStatus ? `status is ${text.toLowerCase()}, or ` : ''}task, tenant or error contains “${text}”`,
+      `${isStatus ? `status is ${text.toLowerCase()}, or ` : ''}type, tenant or error contains “${text}”`,
     );
   }
   if (filter.error !== undefined) words.push(`error contains “${filter.error}”`);

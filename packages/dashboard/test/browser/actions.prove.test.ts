@@ -23,7 +23,7 @@ test('a job is created by a form from the schema of its task, at once and by a r
   await open('jobs');
   const fill = async () => {
     await page.getByRole('button', { name: 'New job' }).click();
-    await page.getByRole('combobox', { name: 'Task' }).fill('send_mail');
+    await page.getByRole('combobox', { name: 'Type' }).fill('send_mail');
     await page.getByLabel('to', { exact: true }).fill('ann@example.com');
     await page.getByLabel('kind').selectOption('rich');
   };

@@ -36,7 +36,7 @@ test('an alert rule is switched off and on, and a channel is added, tried and re
   assert.equal((await api('alerts/channels')).data.length, 0);
 });
 
-test('the thresholds of an alert rule are edited, and a rule of one task is added and deleted', async (t) => {
+test('the thresholds of an alert rule are edited, and a rule of one type is added and deleted', async (t) => {
   const { page, api, open } = await openDashboard(t);
   const ruleOf = async (id: string) =>
     (await api('alerts/rules')).data.find((rule: { id: string }) => rule.id === id);
@@ -65,7 +65,7 @@ test('the thresholds of an alert rule are edited, and a rule of one task is adde
   await dialog.getByLabel('When').selectOption({ label: 'Dead letters wait' });
   await dialog.getByLabel('Name').fill('dead mails');
   await dialog.getByLabel('More than').fill('3');
-  await dialog.getByLabel('Only of these tasks').fill('send_mail, send_digest');
+  await dialog.getByLabel('Only of these types').fill('send_mail, send_digest');
   await dialog.getByRole('button', { name: 'Add it' }).click();
   await row('dead mails').getByText('more than 3 dead letters wait').waitFor();
   assert.deepEqual((await ruleOf('dead mails')).types, ['send_mail', 'send_digest']);
@@ -140,7 +140,7 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await page.getByRole('button', { name: 'Add a webhook' }).click();
   await dialog.getByLabel('Address').fill(hook.url);
   await dialog.getByLabel('Cancelled').uncheck();
-  await dialog.getByLabel('Only of these tasks').fill('noop');
+  await dialog.getByLabel('Only of these types').fill('noop');
   await dialog.getByLabel('What it is for').fill('the billing service');
   await dialog.getByRole('button', { name: 'Add it' }).click();
   await page.getByText('Nothing was sent yet.').waitFor();
@@ -166,9 +166,9 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   assert.equal(secrets[1], secret);
   await page.getByText(secrets[0]).waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
-  await dialog.getByLabel('Only of these tasks').fill('');
+  await dialog.getByLabel('Only of these types').fill('');
   await dialog.getByRole('button', { name: 'Change it' }).click();
-  await page.getByText('completed, failed, expired of all tasks').waitFor();
+  await page.getByText('completed, failed, expired of all types').waitFor();
   assert.equal((await api(`webhooks/${created.id}`)).types, null);
   await page.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('disabled', { exact: true }).waitFor();

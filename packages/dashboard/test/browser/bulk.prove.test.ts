@@ -13,21 +13,21 @@ test('a search that cannot be read lists nothing and offers no action, whatever 
   const rows = page.getByRole('list', { name: 'Jobs' }).getByRole('listitem');
   await rows.nth(1).waitFor();
   await page.getByText('2 found').waitFor();
-  await search(page, 'status:scheduled tsak:send_mail');
-  await page.getByText(/“tsak:” is not a search term; did you mean task:\?/).waitFor();
-  await page.getByText(/Terms: status: task: .* input\.<path>:/).waitFor();
+  await search(page, 'status:scheduled tpye:send_mail');
+  await page.getByText(/“tpye:” is not a search term; did you mean type:\?/).waitFor();
+  await page.getByText(/Terms: status: type: .* input\.<path>:/).waitFor();
   assert.equal(await rows.count(), 0);
   assert.equal(await page.getByText('2 found').count(), 0);
   assert.equal(await page.getByRole('button', { name: /all found/ }).count(), 0);
 
-  // The word that pages use is a term, and only what it finds is cancelled.
+  // `task:` is a term too, and only what it finds is cancelled.
   await search(page, 'status:scheduled task:send_mail');
   await page.getByRole('button', { name: 'Cancel all found' }).click();
   const dialog = page.getByRole('dialog', { name: 'Cancel 1 job?' });
   await dialog.waitFor();
   assert.deepEqual(await dialog.getByRole('list', { name: 'Filter' }).getByRole('listitem').allInnerTexts(), [
     'status is scheduled',
-    'task is send_mail',
+    'type is send_mail',
   ]);
   const examples = dialog.getByRole('list', { name: 'Examples' }).getByRole('listitem');
   assert.match((await examples.allInnerTexts()).join(), /Scheduled\s*send_mail/);
@@ -77,19 +77,19 @@ test('Back under an open dialog closes it, and an edited search is searched befo
   const { page, duly, api, open } = await openDashboard(t);
   await duly.taskNamed('first').in('1h', null);
   await duly.taskNamed('second').in('1h', null);
-  await open('jobs?q=task%3Afirst');
+  await open('jobs?q=type%3Afirst');
   await page.getByText('1 found').waitFor();
-  await search(page, 'task:second');
+  await search(page, 'type:second');
   const button = page.getByRole('button', { name: 'Cancel all found' });
   await button.click();
   const dialog = page.getByRole('dialog', { name: 'Cancel 1 job?' });
-  await dialog.getByText('task is second').waitFor();
+  await dialog.getByText('type is second').waitFor();
   await page.goBack();
   await dialog.waitFor({ state: 'detached' });
   await button.waitFor();
-  await page.getByLabel('Search jobs').fill('task:second');
+  await page.getByLabel('Search jobs').fill('type:second');
   assert.ok(await button.isDisabled());
-  await page.getByLabel('Search jobs').fill('task:first');
+  await page.getByLabel('Search jobs').fill('type:first');
   assert.ok(await button.isEnabled());
   assert.equal((await api('jobs?status=SCHEDULED')).data.length, 2);
 });

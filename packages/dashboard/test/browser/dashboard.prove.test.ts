@@ -27,7 +27,7 @@ test('a job is created in the dialog, its bar moves while it runs, and its end i
   await open('');
   await page.getByRole('link', { name: 'Jobs', exact: true }).click();
   await page.getByRole('button', { name: 'New job' }).click();
-  await page.getByRole('combobox', { name: 'Task' }).fill('video_transcode');
+  await page.getByRole('combobox', { name: 'Type' }).fill('video_transcode');
   await page.getByLabel('Input, as JSON').fill('{"url":"<script>document.title=\'hacked\'</script>"}');
   await page.getByRole('button', { name: 'Make it' }).click();
   const bar = page.getByRole('progressbar');
@@ -117,7 +117,7 @@ test('a schedule is created, paused with a note, resumed and run, and its rule i
   await open('schedules');
   await page.getByText('No schedule yet.').waitFor();
   await page.getByRole('button', { name: 'New schedule' }).click();
-  await page.getByRole('combobox', { name: 'Task' }).fill('noop');
+  await page.getByRole('combobox', { name: 'Type' }).fill('noop');
   await page.getByRole('textbox', { name: 'Name' }).fill('nightly');
   await page.getByLabel('Rule', { exact: true }).fill('0 25 * * *');
   await page.getByText(/hour/).first().waitFor();

@@ -23,7 +23,7 @@ test('a dialog has the focus in its first field, keeps what is typed, and says w
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'New job' });
   await dialog.waitFor();
-  await page.waitForFunction(() => document.activeElement?.closest('label')?.innerText.startsWith('Task'));
+  await page.waitForFunction(() => document.activeElement?.closest('label')?.innerText.startsWith('Type'));
   // Nothing was typed yet: a click outside closes it, and so does Escape.
   await page.mouse.click(10, 880);
   await dialog.waitFor({ state: 'detached' });
@@ -32,7 +32,7 @@ test('a dialog has the focus in its first field, keeps what is typed, and says w
   await dialog.waitFor({ state: 'detached' });
   assert.equal(await focused(page), 'New job');
   await button.click();
-  await page.getByRole('combobox', { name: 'Task' }).fill('send_mail');
+  await page.getByRole('combobox', { name: 'Type' }).fill('send_mail');
   await page.mouse.click(10, 880);
   await page.getByRole('button', { name: 'As JSON' }).click();
   await page.getByLabel('Input, as JSON').fill('{"user":"nobody"}');
@@ -118,7 +118,7 @@ test('a time is typed by the clock that times are shown in', async (t) => {
   await open('jobs');
   await page.keyboard.press('z');
   await page.getByRole('button', { name: 'New job' }).click();
-  await page.getByRole('combobox', { name: 'Task' }).fill('later');
+  await page.getByRole('combobox', { name: 'Type' }).fill('later');
   await page.getByLabel('When').selectOption('at');
   await page.getByText('In UTC.').waitFor();
   await page.getByRole('textbox', { name: 'Time' }).fill('2099-01-01T10:00');

@@ -88,7 +88,7 @@ test("a tenant's key is shown what is the tenant's, and no page that would refus
   await page.getByText('{"whose":"acme"}').waitFor();
   assert.equal(await page.getByText('another').count(), 0);
   await page.getByRole('button', { name: 'New job' }).click();
-  await page.getByRole('combobox', { name: 'Task' }).fill('noop');
+  await page.getByRole('combobox', { name: 'Type' }).fill('noop');
   await page.keyboard.press('Escape');
   assert.deepEqual(complaints, []);
 });

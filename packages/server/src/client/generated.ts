@@ -911,7 +911,7 @@ export type NewKey = {
 };
 
 export type NewSchedule = {
-  /** Default: the task's. */
+  /** Default: the type. */
   name?: string;
   /** The name of the task; left out beside `target`. */
   type?: string;
@@ -1896,7 +1896,7 @@ export interface Operations {
       total?: Count;
     };
   };
-  /** The latest job of a task, a tenant, a key */
+  /** The latest job of a type, a tenant, a key */
   'GET /api/jobs/latest': {
     path: Record<never, never>;
     query: { type?: string | readonly string[]; tenant?: string | readonly string[]; key?: string | readonly string[]; status?: string | readonly string[] };

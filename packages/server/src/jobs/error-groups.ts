@@ -45,7 +45,7 @@ export function isCausedBy(job: Failed, { type, name, pattern }: ErrorCause): bo
   return cause.type === type && cause.name === name && cause.pattern === pattern;
 }
 
-/** Groups by task and cause; the largest first. */
+/** Groups by type and cause; the largest first. */
 export function groupByCause<One extends Failed>(jobs: Iterable<One>): ErrorGroup<One>[] {
   const groups = new Map<string, ErrorGroup<One>>();
   for (const job of jobs) {

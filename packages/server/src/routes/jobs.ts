@@ -70,7 +70,7 @@ const latest = createRoute({
   path: '/api/jobs/latest',
   operationId: 'getLatestJob',
   tags,
-  summary: 'The latest job of a task, a tenant, a key',
+  summary: 'The latest job of a type, a tenant, a key',
   description: 'With `status=COMPLETED`: the latest that has a result.',
   ...secured('read'),
   request: {

@@ -81,7 +81,7 @@ const jobFields = {
 /** What makes a schedule: exactly one of cron, rate, delay and rrule. */
 export const newScheduleSchema = z
   .strictObject({
-    name: name.optional().openapi({ description: "Default: the task's." }),
+    name: name.optional().openapi({ description: 'Default: the type.' }),
     type: name.optional().openapi({ description: 'The name of the task; left out beside `target`.' }),
     target: target
       .optional()

@@ -17,7 +17,7 @@ export const alertKinds = [
   },
   {
     "kind": "failure_rate",
-    "title": "Too many jobs of a task fail",
+    "title": "Too many jobs of one type fail",
     "describe": "more than {above} % fail within {window}, of at least {min_count}",
     "fields": [
       {
@@ -42,8 +42,8 @@ export const alertKinds = [
   },
   {
     "kind": "failures_in_row",
-    "title": "Jobs of a task, or runs of a schedule, fail in a row",
-    "describe": "{count} jobs of a task, or runs of a schedule, fail in a row",
+    "title": "Jobs of one type, or runs of a schedule, fail in a row",
+    "describe": "{count} jobs of one type, or runs of a schedule, fail in a row",
     "fields": [
       {
         "name": "count",

@@ -89,7 +89,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
         <Field name="Told once it has held for" hint="0 ms: at once.">
           <TextInput value={hold} onChange={(event) => setHold(event.target.value)} />
         </Field>
-        <Field name="Only of these tasks" hint="With commas between them. Left empty: of all.">
+        <Field name="Only of these types" hint="With commas between them. Left empty: of all.">
           <TextInput value={types} onChange={(event) => setTypes(event.target.value)} />
         </Field>
         {channels.length > 0 && (

@@ -55,7 +55,7 @@ function RuleRow({ rule, onEdit }: { rule: AlertRule; onEdit: () => void }) {
           </p>
         )}
       </Cell>
-      <Cell isLong>{rule.types?.join(', ') ?? 'all tasks'}</Cell>
+      <Cell isLong>{rule.types?.join(', ') ?? 'all types'}</Cell>
       <Cell className="text-right">
         {may && (
           <span className="inline-flex flex-wrap justify-end gap-2 sm:flex-nowrap">

@@ -47,7 +47,7 @@ export function JobSearchBar({
           aria-label="Search jobs"
           value={draft}
           onChange={(event) => setDraft(event.target.value)}
-          placeholder="send_mail failed – or task:send_mail status:failed input.user:42 since:1h"
+          placeholder="send_mail failed – or type:send_mail status:failed input.user:42 since:1h"
           className="h-9 w-full bg-transparent font-mono text-[13px] outline-none placeholder:font-sans placeholder:text-ink-faint"
           spellCheck={false}
         />

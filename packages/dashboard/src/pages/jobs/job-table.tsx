@@ -20,7 +20,7 @@ export function JobTable({
   onMore,
 }: {
   rows: Job[];
-  /** What is usual, by task. */
+  /** What is usual, by type. */
   usual: ReadonlyMap<string, TypeStats>;
   hasMore: boolean;
   onMore: () => void;
@@ -48,7 +48,7 @@ export function JobTable({
     <>
       <div aria-hidden className={`${columns} h-9 border-b border-line text-xs font-medium text-ink-faint`}>
         <span>Status</span>
-        <span>Task</span>
+        <span>Type</span>
         <span className="max-md:hidden">Input</span>
         <span className="text-right max-md:hidden">Took · usually</span>
         <span className="text-right">Created</span>
@@ -107,7 +107,7 @@ function JobRow({ job, usual }: { job: Job; usual: TypeStats | undefined }) {
   );
 }
 
-/** How long jobs of this task usually take, and a word if this one takes far longer. */
+/** How long jobs of this type usually take, and a word if this one takes far longer. */
 function Usual({ job, usual }: { job: Job; usual: TypeStats | undefined }) {
   const now = useNow();
   if (usual === undefined || usual.duration_ms_p50 === null || job.started_at === null) return null;

@@ -8,9 +8,9 @@ import { useTypedInstants } from '../../time/typed-instant.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
+import { JobTypeInput } from '../../ui/job-type-input.tsx';
 import { inputOfFields, schemaFields } from '../../ui/schema-fields.ts';
 import { SchemaForm } from '../../ui/schema-form.tsx';
-import { TaskInput } from '../../ui/task-input.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
 
@@ -18,7 +18,7 @@ type When = 'now' | 'in' | 'at' | 'every';
 
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** A job, or a rule that makes jobs: which task, with what input (a form, where the task says what it takes), when. */
+/** A job, or a rule that makes jobs: which type, with what input (a form, where the task says what it takes), when. */
 export function NewJob({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const send = useSend<Job>();
@@ -79,7 +79,7 @@ export function NewJob({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="space-y-3">
-        <TaskInput value={type} onChange={setType} />
+        <JobTypeInput value={type} onChange={setType} />
         {isForm ? (
           <SchemaForm
             fields={fields}

@@ -6,7 +6,7 @@ import type { Schedule } from '../../api/schedules.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../ui/field.tsx';
-import { TaskInput } from '../../ui/task-input.tsx';
+import { JobTypeInput } from '../../ui/job-type-input.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from './rule-preview.tsx';
 
@@ -58,8 +58,8 @@ export function NewSchedule({ onClose }: { onClose: () => void }) {
       }
     >
       <div className="grid gap-3 sm:grid-cols-2">
-        <TaskInput value={type} onChange={setType} />
-        <Field name="Name" hint="Left empty: the task's.">
+        <JobTypeInput value={type} onChange={setType} />
+        <Field name="Name" hint="Left empty: the type.">
           <TextInput value={name} onChange={(event) => setName(event.target.value)} />
         </Field>
         <Field name="Kind of rule">

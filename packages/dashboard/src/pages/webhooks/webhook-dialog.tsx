@@ -73,7 +73,7 @@ export function WebhookDialog({
           />
         </Field>
         <Checks name="Of these ends" choices={endNames} chosen={statuses} onChange={setStatuses} />
-        <Field name="Only of these tasks" hint="With commas between them. Left empty: of all.">
+        <Field name="Only of these types" hint="With commas between them. Left empty: of all.">
           <TextInput value={types} onChange={(event) => setTypes(event.target.value)} />
         </Field>
         <Field

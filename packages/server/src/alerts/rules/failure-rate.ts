@@ -10,7 +10,7 @@ interface Outcome {
 /** Too large a part of a type's jobs failed within the window. */
 export const failureRate = defineAlertKind({
   kind: 'failure_rate',
-  title: 'Too many jobs of a task fail',
+  title: 'Too many jobs of one type fail',
   describe: 'more than {above} % fail within {window}, of at least {min_count}',
   fields: {
     abovePercent: {

@@ -11,8 +11,8 @@ const dayMs = 86_400_000;
 /** The last jobs of a type, or the last runs of a schedule, all failed. */
 export const failuresInRow = defineAlertKind({
   kind: 'failures_in_row',
-  title: 'Jobs of a task, or runs of a schedule, fail in a row',
-  describe: '{count} jobs of a task, or runs of a schedule, fail in a row',
+  title: 'Jobs of one type, or runs of a schedule, fail in a row',
+  describe: '{count} jobs of one type, or runs of a schedule, fail in a row',
   fields: {
     count: { json: 'count', type: 'integer', default: 5, min: 1, max: 1_000, label: 'How many' },
   },

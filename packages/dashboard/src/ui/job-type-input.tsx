@@ -2,8 +2,8 @@ import { useId } from 'react';
 import { useTasks } from '../api/operations.ts';
 import { Field, TextInput } from './field.tsx';
 
-/** The name of a task: one that a worker handles, or any other, which then waits for a worker. */
-export function TaskInput({ value, onChange }: { value: string; onChange: (type: string) => void }) {
+/** The type of a job: a task that a worker handles, or any other, whose jobs wait for a worker. */
+export function JobTypeInput({ value, onChange }: { value: string; onChange: (type: string) => void }) {
   const list = useId();
   const tasks = useTasks();
   const types = tasks.data?.data.map(({ type }) => type) ?? [];
@@ -11,8 +11,8 @@ export function TaskInput({ value, onChange }: { value: string; onChange: (type:
   const isUnknown = value !== '' && tasks.data !== undefined && handled === 0;
   return (
     <Field
-      name="Task"
-      hint={isUnknown ? 'No worker handles this task now: its jobs wait until one does.' : undefined}
+      name="Type"
+      hint={isUnknown ? 'No worker handles this type now: its jobs wait until one does.' : undefined}
     >
       <TextInput
         list={list}

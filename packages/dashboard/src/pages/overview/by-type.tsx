@@ -5,15 +5,15 @@ import { Panel } from '../../ui/panel.tsx';
 import { QueryState } from '../../ui/states.tsx';
 import { Cell, Table } from '../../ui/table.tsx';
 
-/** The last hour by task: how many ended, how many failed, how long they took and waited. */
-export function ByTask() {
+/** The last hour by type: how many ended, how many failed, how long they took and waited. */
+export function ByType() {
   const stats = useStats('1h');
   const rows = [...(stats.data?.data ?? [])].sort(
     (a, b) => b.completed + b.failed - (a.completed + a.failed),
   );
   return (
     <Panel
-      title="The last hour, by task"
+      title="The last hour, by type"
       actions={
         <Link to="/tasks" className="text-xs text-accent hover:underline">
           All tasks
@@ -26,8 +26,8 @@ export function ByTask() {
         <p className="px-4 py-6 text-center text-sm text-ink-faint">No job ended in the last hour.</p>
       ) : (
         <Table
-          label="The last hour, by task"
-          head={['Task', 'Ended', 'Failed', 'Took p50 · p95', 'Waited p95']}
+          label="The last hour, by type"
+          head={['Type', 'Ended', 'Failed', 'Took p50 · p95', 'Waited p95']}
         >
           {rows.slice(0, 12).map((row) => {
             const ended = row.completed + row.failed;
