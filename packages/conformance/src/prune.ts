@@ -170,7 +170,7 @@ export function pruneTests(test: DefineTest): void {
     assert.equal(await slots(), 1);
   });
 
-  test('ledger rows past their time fold into one for each span, with counts by decision', async ({
+  test('ledger rows past their time are compacted into one for each span, with counts by decision', async ({
     engine,
   }) => {
     const put = schedulePut();
@@ -191,29 +191,29 @@ export function pruneTests(test: DefineTest): void {
     await engine.fire({ now: t0 + 20 * day, node: 'n', groups: [fireGroup(again, { slots: [fresh] })] });
     const read = async (fromAt = 0, beforeAt = t0 + day * 100) =>
       engine.slots({ now: t0, scheduleId: put.id, fromAt, beforeAt, limit: 9 });
-    assert.deepEqual((await read()).folded, []);
+    assert.deepEqual((await read()).compacted, []);
 
     // In small steps, and again when all is done: nothing is counted twice.
     const at = t0 + 25 * day;
-    const fold = { ledgerMs: 10 * day, foldStarts: spans };
+    const compactedSlots = { ledgerMs: 10 * day, compactStarts: spans };
     const first = await engine.prune({
       now: at,
       limit: 2,
       auditMs: 900 * day,
       changesMs: 900 * day,
-      ...fold,
+      ...compactedSlots,
     });
     assert.deepEqual([first.rows, first.more], [2, true]);
-    assert.equal((await prune(engine, at, { ...fold, limit: 2 })).rows, 3);
-    assert.equal((await prune(engine, at, fold)).rows, 0);
-    const { slots, folded } = await read();
+    assert.equal((await prune(engine, at, { ...compactedSlots, limit: 2 })).rows, 3);
+    assert.equal((await prune(engine, at, compactedSlots)).rows, 0);
+    const { slots, compacted } = await read();
     assert.deepEqual(
       slots.map(({ fromAt }) => fromAt),
       [t0 + 20 * day],
     );
     const { generation } = claimed;
     assert.deepEqual(
-      folded.map(({ counts, ...rest }) => ({
+      compacted.map(({ counts, ...rest }) => ({
         ...rest,
         counts: counts.toSorted((a, b) => (a.decision < b.decision ? -1 : 1)),
       })),
@@ -238,10 +238,10 @@ export function pruneTests(test: DefineTest): void {
       ],
     );
     assert.deepEqual(
-      (await read(t0 - 25 * day, t0 - 24 * day)).folded.map(({ startAt }) => startAt),
+      (await read(t0 - 25 * day, t0 - 24 * day)).compacted.map(({ startAt }) => startAt),
       [t0 - 60 * day],
     );
-    assert.deepEqual((await read(t0 - 18 * day, t0)).folded, []);
+    assert.deepEqual((await read(t0 - 18 * day, t0)).compacted, []);
   });
 
   test('a ledger row before every span, or of a schedule that is no more, is forgotten', async ({
@@ -260,12 +260,12 @@ export function pruneTests(test: DefineTest): void {
       [{ op: 'delete', id: gone.id, expectVersion: version, action: 'delete' }],
       t0,
     );
-    await prune(engine, t0 + 11 * day, { ledgerMs: 10 * day, foldStarts: [t0 - 30 * day] });
+    await prune(engine, t0 + 11 * day, { ledgerMs: 10 * day, compactStarts: [t0 - 30 * day] });
     const read = async (scheduleId: string) =>
       engine.slots({ now: t0, scheduleId, fromAt: 0, beforeAt: t0 + day, limit: 9 });
     const [one, other] = [await read(kept.id), await read(gone.id)];
-    assert.deepEqual([one.slots.length, one.folded.map(({ fromAt }) => fromAt)], [0, [t0 - day]]);
-    assert.deepEqual([other.slots, other.folded], [[], []]);
+    assert.deepEqual([one.slots.length, one.compacted.map(({ fromAt }) => fromAt)], [0, [t0 - day]]);
+    assert.deepEqual([other.slots, other.compacted], [[], []]);
   });
 
   test('a held lock, a running job and a schedule survive every sweep', async ({ engine }) => {

@@ -468,7 +468,7 @@ class Pair {
       now: this.#now,
       limit: 1_000,
       ledgerMs: 30 * day,
-      foldStarts: [0, t0 - 60 * day, t0, t0 + 60 * day],
+      compactStarts: [0, t0 - 60 * day, t0, t0 + 60 * day],
       auditMs: 30 * day,
       changesMs: hour,
     });

@@ -138,7 +138,7 @@ export type {
   TriggerResult,
 } from './schedules/schedule-options.ts';
 export type {
-  FoldedMonth,
+  CompactedMonth,
   LastRun,
   LedgerSlot,
   PoliciesView,

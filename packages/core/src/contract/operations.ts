@@ -84,7 +84,7 @@ export interface PruneInput extends Stamp {
    * Beginnings of the spans (months) that old ledger rows fold into, ascending: a row goes to the last one that is not after its first slot.
    * One before all of them, or of a schedule that is no more, is forgotten. Left out: none.
    */
-  foldStarts?: number[];
+  compactStarts?: number[];
   auditMs: number;
   changesMs: number;
 }

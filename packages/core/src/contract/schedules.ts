@@ -200,7 +200,7 @@ export interface SlotsInput extends Stamp {
 }
 
 /** Old ledger rows of one schedule and one span (a month), folded into one. */
-export interface FoldedSlots {
+export interface CompactedSlots {
   generation: number;
   /** The beginning of the span, as `prune` was given it. */
   startAt: number;
@@ -216,7 +216,7 @@ export interface SlotsReply extends Reply {
   /** `decidedAt` and `node` are those of a row's first slot; `lastDecidedAt`: when its last one was decided, left out where it is the same. */
   slots: (SlotRow & { generation: number; decidedAt: number; lastDecidedAt?: number })[];
   /** What is folded of the range, newest first, at most `limit`. */
-  folded: FoldedSlots[];
+  compacted: CompactedSlots[];
 }
 
 /** What a handler is given of its slot, stored in `JobSlot.details`. */

@@ -38,7 +38,7 @@ export function createPrunePass(options: PruneOptions): () => Promise<number> {
     const reply = await engine.prune({
       limit: pruneMax,
       ledgerMs,
-      foldStarts: monthStarts(clock.now()),
+      compactStarts: monthStarts(clock.now()),
       auditMs,
       changesMs,
     });

@@ -1,5 +1,5 @@
 /** What a backfill looks at, and what it answers. */
-import type { Engine, FoldedSlots, JobRecord } from '../contract/engine.ts';
+import type { CompactedSlots, Engine, JobRecord } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import type { BackfillPlan, SlotRuns } from './planner/plan-operations.ts';
 import type { BackfillResult } from './schedule-options.ts';
@@ -31,16 +31,16 @@ export async function slotRuns(
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  const folds = new Map<string, FoldedSlots>();
+  const compactedRows = new Map<string, CompactedSlots>();
   let beforeAt = toAt + 1;
   for (;;) {
-    const { slots, folded } = await engine.slots({
+    const { slots, compacted } = await engine.slots({
       scheduleId,
       fromAt,
       beforeAt,
       limit: pageSize,
     });
-    for (const one of folded) folds.set(`${one.generation} ${one.startAt}`, one);
+    for (const one of compacted) compactedRows.set(`${one.generation} ${one.startAt}`, one);
     for (const row of slots) {
       // Past its retention. What failed is kept for longer, so a run that is gone was completed.
       if (row.decision === 'fired' && row.jobId !== null && !known.has(row.jobId)) completed.add(row.fromAt);
@@ -50,23 +50,23 @@ export async function slotRuns(
     beforeAt = last.fromAt;
   }
   // Which slots of a folded month fired is no longer known, only how many. Where some did, none is run again unless all are to be.
-  const ranOnce = [...folds.values()].filter(({ counts }) =>
+  const ranOnce = [...compactedRows.values()].filter(({ counts }) =>
     counts.some(({ decision }) => decision === 'fired'),
   );
-  const isFolded = (at: number): boolean => ranOnce.some((one) => one.fromAt <= at && at <= one.toAt);
-  return { completed, folded: { has: isFolded }, unfinished };
+  const isCompacted = (at: number): boolean => ranOnce.some((one) => one.fromAt <= at && at <= one.toAt);
+  return { completed, compacted: { has: isCompacted }, unfinished };
 }
 
 /** A backfill's plan as it is answered. */
 export function backfillResult(
-  { slots, plan, completedCount, foldedCount, unfinishedCount }: BackfillPlan,
+  { slots, plan, completedCount, compactedCount, unfinishedCount }: BackfillPlan,
   dryRun: boolean,
 ): BackfillResult {
   return {
     slots: slots.map((at) => new Date(at)),
     jobs: dryRun ? [] : plan.runs.map(({ id }) => id),
     completedCount,
-    foldedCount,
+    compactedCount,
     unfinishedCount,
     dryRun,
   };

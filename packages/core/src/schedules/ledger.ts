@@ -1,7 +1,7 @@
 /** The ledger of a schedule as users read it: decisions, and what became of the runs. */
 
 import { isDulyError } from '../base/errors.ts';
-import type { Engine, FoldedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
+import type { CompactedSlots, Engine, JobRecord, SlotsReply } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import { currentPause } from './definition/state.ts';
 import { isSlotOf } from './finder.ts';
@@ -13,7 +13,7 @@ import { graceMsOf } from './planner/grace.ts';
 import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './planner/jitter.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
-import { type LedgerSlot, type SlotStatus, toFoldedMonth, toSlotRun } from './schedule-view.ts';
+import { type LedgerSlot, type SlotStatus, toCompactedMonth, toSlotRun } from './schedule-view.ts';
 
 /** Which part of the ledger. */
 export interface LedgerRange {
@@ -34,12 +34,12 @@ export async function readLedger(
   range: LedgerRange,
 ): Promise<LedgerSlot[]> {
   const { record } = loaded;
-  const { slots: rows, folded } = await engine.slots({ scheduleId: record.id, ...range });
+  const { slots: rows, compacted } = await engine.slots({ scheduleId: record.id, ...range });
   const runs = await runsOf(engine, record.id, rows, range);
-  const { ofRow, ofFold, ofNone } = await shareRuns(engine, loaded, { rows, folded }, runs);
+  const { ofRow, ofCompacted, ofNone } = await shareRuns(engine, loaded, { rows, compacted }, runs);
   const lines = [
     ...rows.map((row) => toLedgerSlot(row, ofRow.get(row) ?? [], loaded)),
-    ...folded.map((one) => toFoldedLine(one, ofFold.get(one) ?? [], loaded)),
+    ...compacted.map((one) => toCompactedLine(one, ofCompacted.get(one) ?? [], loaded)),
     ...ranUndecided(ofNone, loaded),
   ].sort((a, b) => b.generation - a.generation || b.slot.getTime() - a.slot.getTime());
   return [...undecided(loaded, range, ofNone), ...lines].slice(0, range.limit);
@@ -103,7 +103,7 @@ export async function backfillsOf(
 /** Which line has which runs. */
 interface SharedRuns {
   ofRow: ReadonlyMap<LedgerRow, JobRecord[]>;
-  ofFold: ReadonlyMap<FoldedSlots, JobRecord[]>;
+  ofCompacted: ReadonlyMap<CompactedSlots, JobRecord[]>;
   /** Backfills of slots that no line holds, by slot. */
   ofNone: RunsBySlot;
 }
@@ -112,17 +112,17 @@ interface SharedRuns {
 async function shareRuns(
   engine: Engine,
   loaded: LedgerSchedule,
-  { rows, folded }: { rows: readonly LedgerRow[]; folded: readonly FoldedSlots[] },
+  { rows, compacted }: { rows: readonly LedgerRow[]; compacted: readonly CompactedSlots[] },
   runs: RunsBySlot,
 ): Promise<SharedRuns> {
   const ofRow = new Map<LedgerRow, JobRecord[]>();
-  const ofFold = new Map<FoldedSlots, JobRecord[]>();
+  const ofCompacted = new Map<CompactedSlots, JobRecord[]>();
   const ofNone = new Map<number, JobRecord[]>();
   const holds = await heldBy(engine, loaded, rows, runs);
   const firedBy = new Map(rows.map((row) => [row.jobId, row]));
   for (const [slotAt, jobs] of [...runs].sort(([a], [b]) => a - b)) {
     const around = rows.filter((row) => row.fromAt <= slotAt && slotAt <= row.toAt && holds(row, slotAt));
-    const month = folded.find(({ fromAt, toAt }) => fromAt <= slotAt && slotAt <= toAt);
+    const month = compacted.find(({ fromAt, toAt }) => fromAt <= slotAt && slotAt <= toAt);
     for (const job of jobs) {
       if (job.origin !== 'backfill') {
         // The row of another slot that was merged into a run names that run too.
@@ -132,11 +132,11 @@ async function shareRuns(
       }
       const row = generationAt(around, job);
       if (row !== undefined) put(ofRow, row, job);
-      else if (month !== undefined) put(ofFold, month, job);
+      else if (month !== undefined) put(ofCompacted, month, job);
       else put(ofNone, slotAt, job);
     }
   }
-  return { ofRow, ofFold, ofNone };
+  return { ofRow, ofCompacted, ofNone };
 }
 
 function put<Key>(lists: Map<Key, JobRecord[]>, key: Key, job: JobRecord): void {
@@ -187,7 +187,7 @@ function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: 
     status: isOne ? statusOf(decision, ofRow) : decision,
     decision,
     reason: row.reason,
-    folded: null,
+    compacted: null,
     node: row.node,
     decidedAt: new Date(row.decidedAt),
     lastDecidedAt: new Date(row.lastDecidedAt ?? row.decidedAt),
@@ -197,26 +197,26 @@ function toLedgerSlot(row: LedgerRow, ofRow: readonly JobRecord[], { deleted }: 
   };
 }
 
-function toFoldedLine(
-  one: FoldedSlots,
-  ofFold: readonly JobRecord[],
+function toCompactedLine(
+  one: CompactedSlots,
+  ofCompacted: readonly JobRecord[],
   { deleted }: LedgerSchedule,
 ): LedgerSlot {
-  const folded = toFoldedMonth(one);
-  const isCounted = folded.counts.every(({ atLeast }) => !atLeast);
+  const compacted = toCompactedMonth(one);
+  const isCounted = compacted.counts.every(({ atLeast }) => !atLeast);
   return {
     slot: new Date(one.fromAt),
     to: new Date(one.toAt),
-    count: isCounted ? folded.counts.reduce((sum, { count }) => sum + count, 0) : null,
-    status: 'folded',
+    count: isCounted ? compacted.counts.reduce((sum, { count }) => sum + count, 0) : null,
+    status: 'compacted',
     decision: null,
     reason: null,
-    folded,
+    compacted,
     node: null,
     decidedAt: null,
     lastDecidedAt: null,
     generation: one.generation,
-    runs: ofFold.map(toSlotRun),
+    runs: ofCompacted.map(toSlotRun),
     deleted: deleted ?? null,
   };
 }
@@ -252,7 +252,7 @@ function undecidedLine(
     count,
     decision: null,
     reason: null,
-    folded: null,
+    compacted: null,
     node: null,
     decidedAt: null,
     lastDecidedAt: null,

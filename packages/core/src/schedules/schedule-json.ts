@@ -131,7 +131,7 @@ export interface LedgerSlotJson {
   status: LedgerSlot['status'];
   decision: LedgerSlot['decision'];
   reason: string | null;
-  folded: {
+  compacted: {
     month: string;
     counts: { decision: string; count: number; at_least: boolean }[];
   } | null;

@@ -93,7 +93,7 @@ export interface BackfillResult {
   /** Slots of the range that have a COMPLETED run already. */
   completedCount: number;
   /** Slots of the range in months that the ledger keeps only by counts, and in which some fired: which of them is no longer known. */
-  foldedCount: number;
+  compactedCount: number;
   /** Slots of the range whose run is not over yet. */
   unfinishedCount: number;
   dryRun: boolean;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../base/errors.ts';
 import { fromJson } from '../base/json.ts';
-import type { FoldedSlots, JobRecord, Origin, ScheduleRecord } from '../contract/engine.ts';
+import type { CompactedSlots, JobRecord, Origin, ScheduleRecord } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';
 import { taskDefaults } from '../jobs/task-options.ts';
 import { type StoredRetry, writtenRetry } from '../lifecycle/retry.ts';
@@ -124,7 +124,7 @@ export interface SlotRun {
 }
 
 /** What became of a slot: its decision, and for one that fired how far its run is. */
-export type SlotStatus = 'pending' | 'late' | 'held' | 'enqueued' | 'completed' | 'folded' | Decision;
+export type SlotStatus = 'pending' | 'late' | 'held' | 'enqueued' | 'completed' | 'compacted' | Decision;
 
 /** A line of the ledger: one slot, or a run of slots with one decision and reason. */
 export interface LedgerSlot {
@@ -143,7 +143,7 @@ export interface LedgerSlot {
   decision: Decision | null;
   reason: string | null;
   /** What became of the slots of the line, where it is a month of old ones; null: it is not. */
-  folded: FoldedMonth | null;
+  compacted: CompactedMonth | null;
   /** Who decided the first slot of the line, and when. */
   node: string | null;
   decidedAt: Date | null;
@@ -157,7 +157,7 @@ export interface LedgerSlot {
 }
 
 /** How many slots of a month had which decision: what the ledger keeps of slots that are past its retention. */
-export interface FoldedMonth {
+export interface CompactedMonth {
   /** The month (UTC) in which the first slot lies, `2027-03`. */
   month: string;
   counts: { decision: Decision; count: number /** Whether there may be more. */; atLeast: boolean }[];
@@ -312,7 +312,7 @@ function definitionOf({ name, tenant }: ScheduleRecord, { spec }: ParsedSchedule
 }
 
 /** A month of the ledger as users see it. */
-export function toFoldedMonth({ fromAt, counts }: FoldedSlots): FoldedMonth {
+export function toCompactedMonth({ fromAt, counts }: CompactedSlots): CompactedMonth {
   return {
     month: new Date(fromAt).toISOString().slice(0, 7),
     counts: counts.map(({ decision, count, exact }) => ({

@@ -1,6 +1,6 @@
 /** Why a slot of a schedule became what it is. Pure: facts in, answer out; `duly.why` gathers the facts. */
 import { formatDuration } from '../base/duration.ts';
-import type { AuditRow, FoldedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
+import type { AuditRow, CompactedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import { hasBit } from './calendar/cron-fields.ts';
 import { readWallMoment } from './calendar/moment.ts';
@@ -15,11 +15,11 @@ import { dueAtOf, jitterOffsetMs } from './planner/jitter.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
 import {
-  type FoldedMonth,
+  type CompactedMonth,
   type ScheduleDeletion,
   type SlotRun,
   type SlotStatus,
-  toFoldedMonth,
+  toCompactedMonth,
   toSlotRun,
 } from './schedule-view.ts';
 
@@ -55,7 +55,7 @@ export interface SlotWhy {
   /** The slots that were decided together with it. */
   together: { from: Date; to: Date; count: number | null } | null;
   /** The month that the slot was folded into, as it is past the ledger's retention; null: it was not. */
-  folded: (FoldedMonth & { from: Date; to: Date }) | null;
+  compacted: (CompactedMonth & { from: Date; to: Date }) | null;
   runs: SlotRun[];
   /** What became of it, or what is to become of it; one or more full sentences. */
   sentence: string;
@@ -82,7 +82,7 @@ export interface SlotFacts {
   /** The ledger row that holds the slot; null: none does. */
   row: SlotsReply['slots'][number] | null;
   /** The month of old slots that holds it, where no row does; null: none does either. */
-  fold: FoldedSlots | null;
+  compactedSlots: CompactedSlots | null;
   /** Its runs, oldest first. */
   runs: readonly JobRecord[];
   /** How those of them that are CANCELLED came to be so, by their ids, where the audit tells. */
@@ -105,14 +105,14 @@ export interface EarlierGeneration {
 
 /** Says why a slot is what it is. Every decision and every reason has its sentence. */
 export function explainSlot(facts: SlotFacts): SlotWhy {
-  const { loaded, slotAt, row, fold, runs } = facts;
+  const { loaded, slotAt, row, compactedSlots, runs } = facts;
   const { record, parsed, now } = loaded;
   const reading = parsed.rule.read(slotAt);
   const { status, sentences } =
     row !== null
       ? decided(facts, row)
-      : fold !== null
-        ? foldedAway(facts, fold)
+      : compactedSlots !== null
+        ? compactedAnswer(facts, compactedSlots)
         : ranOnly(facts, undecided(facts));
   const isSlot = status !== 'none';
   const first = runs.find(({ startedAt }) => startedAt !== null);
@@ -126,7 +126,7 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
     date: parsed.rule.slotDateOf(slotAt),
     wall: { date: reading.date, time: reading.time, timezone: parsed.rule.timezone },
     status,
-    decision: row === null ? (onlyDecision(fold) as Decision | null) : decisionOf(facts, row),
+    decision: row === null ? (onlyDecision(compactedSlots) as Decision | null) : decisionOf(facts, row),
     reason: row === null ? null : reasonOf(facts, row),
     node: when === null || !isFirst(when, row) ? null : (row?.node ?? null),
     decidedAt: when === null || when.fromAt !== when.toAt ? null : new Date(when.fromAt),
@@ -142,13 +142,19 @@ export function explainSlot(facts: SlotFacts): SlotWhy {
       row === null || row.fromAt === row.toAt
         ? null
         : { from: new Date(row.fromAt), to: new Date(row.toAt), count: row.count },
-    folded:
-      fold === null ? null : { ...toFoldedMonth(fold), from: new Date(fold.fromAt), to: new Date(fold.toAt) },
+    compacted:
+      compactedSlots === null
+        ? null
+        : {
+            ...toCompactedMonth(compactedSlots),
+            from: new Date(compactedSlots.fromAt),
+            to: new Date(compactedSlots.toAt),
+          },
     runs: runs.map(toSlotRun),
     sentence: [
       ...clockSentences(facts, change, isSlot),
       ...sentences,
-      ...deletedSentences(facts, row ?? fold),
+      ...deletedSentences(facts, row ?? compactedSlots),
     ].join(' '),
     asOf: new Date(now),
   };
@@ -441,17 +447,17 @@ function deletedSentences(facts: SlotFacts, row: { generation: number } | null):
 // --------------------------------------------------------------------------------------------- folded
 
 /** The one decision of all slots of a month; null: there were several. */
-function onlyDecision(fold: FoldedSlots | null): string | null {
-  return fold?.counts.length === 1 ? (fold.counts[0]?.decision ?? null) : null;
+function onlyDecision(compactedSlots: CompactedSlots | null): string | null {
+  return compactedSlots?.counts.length === 1 ? (compactedSlots.counts[0]?.decision ?? null) : null;
 }
 
-function foldedAway(facts: SlotFacts, fold: FoldedSlots): Answer {
-  const { month, counts } = toFoldedMonth(fold);
+function compactedAnswer(facts: SlotFacts, compactedSlots: CompactedSlots): Answer {
+  const { month, counts } = toCompactedMonth(compactedSlots);
   const [year, number] = month.split('-').map(Number) as [number, number];
   const name = `${months[number - 1]} ${year}`;
-  const reach = new Date(fold.toAt).toISOString().startsWith(month)
+  const reach = new Date(compactedSlots.toAt).toISOString().startsWith(month)
     ? ''
-    : ` and up to ${clockOf(facts, fold.toAt)}`;
+    : ` and up to ${clockOf(facts, compactedSlots.toAt)}`;
   const [only, ...others] = counts;
   const texts = counts.map(
     ({ decision, count, atLeast }) =>
@@ -464,7 +470,7 @@ function foldedAway(facts: SlotFacts, fold: FoldedSlots): Answer {
   ];
   const backfills = facts.runs.filter(({ origin }) => origin === 'backfill');
   sentences.push(...backfills.map((run) => `A backfill created another run: ${runPhrase(facts, run)}.`));
-  return { status: 'folded', sentences };
+  return { status: 'compacted', sentences };
 }
 
 // -------------------------------------------------------------------------------------------- decided

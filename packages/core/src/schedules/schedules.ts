@@ -273,7 +273,7 @@ export class Schedules {
     const isDelay = loaded.parsed.planRule.kind === 'delay';
     // The slots of a fixed delay have milliseconds that nobody writes.
     const beforeAt = isDelay ? askedAt + 1_000 : askedAt + 1;
-    const { slots, folded } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
+    const { slots, compacted } = await engine.slots({ scheduleId, fromAt: askedAt, beforeAt, limit: 10 });
     const changes = await changesSince(engine, scheduleId, Math.min(askedAt, ...slots.map(decidedFirst)));
     const then = (one: (typeof slots)[number]): LedgerSchedule => scheduleAt(loaded, one, askedAt, changes);
     const { nextSlotAt } = loaded.parsed.state;
@@ -281,7 +281,8 @@ export class Schedules {
     const found = slots.find((one) => isSlotOf(one, askedAt, then(one))) ?? null;
     // A fixed delay that was made again begins with its making, which may be the instant of a slot of the one before.
     const row = isNext && found !== null && found.generation < loaded.record.generation ? null : found;
-    const fold = row === null ? (folded.find((one) => isSlotOf(one, askedAt, loaded)) ?? null) : null;
+    const compactedSlots =
+      row === null ? (compacted.find((one) => isSlotOf(one, askedAt, loaded)) ?? null) : null;
     const wasDelay = row !== null && then(row).parsed.planRule.kind === 'delay';
     const slotAt = wasDelay ? row.fromAt : row === null && isNext ? nextSlotAt : askedAt;
     const fired = row?.jobId == null ? [] : (await engine.get({ ids: [row.jobId] })).jobs;
@@ -303,7 +304,7 @@ export class Schedules {
           : dueAtUnderOldRule(then(row), slotAt, changesOf(loaded, row.generation, changes)),
       missing,
       row,
-      fold,
+      compactedSlots,
       runs,
       cancels: await cancelsOf(engine, runs),
       skippedBy: skippedBy ?? null,

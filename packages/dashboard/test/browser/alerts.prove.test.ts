@@ -89,7 +89,7 @@ test('maintenance windows are created, once and by the calendar, and deleted', a
   await dialog.getByLabel('dead-letters').uncheck();
   await dialog.getByLabel('Why').fill('the move');
   await dialog.getByRole('button', { name: 'Add it' }).click();
-  await row('the move').getByText('open now: nobody is told').waitFor();
+  await row('the move').getByText('open now: no alert is sent').waitFor();
   const [once] = (await api('alerts/windows')).data;
   assert.deepEqual([once.from, once.until], ['2020-01-01T09:00:00.000Z', '2099-01-01T11:00:00.000Z']);
   assert.ok(once.rules.includes('stuck') && !once.rules.includes('dead-letters'));
@@ -121,7 +121,7 @@ test('a key that may only read is shown rules and windows, and nothing to change
   const { page, open, complaints } = await openDashboard(t, { scope: 'operate' });
   await open('alerts');
   await page.getByRole('region', { name: 'Rules' }).getByText('dead-letters').waitFor();
-  await page.getByText('Alerts are told at any time.').waitFor();
+  await page.getByText('Alerts are sent at any time.').waitFor();
   assert.equal(await page.getByRole('heading', { name: 'Channels' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: /Add a|Edit|Delete|Switch o/ }).count(), 0);
   assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0);
@@ -136,7 +136,7 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   const hook = await startReceiver(t, (n) => (n === 1 ? 200 : 410));
   const dialog = page.getByRole('dialog');
   await open('webhooks');
-  await page.getByText('No address is told yet.').waitFor();
+  await page.getByText('No address is notified yet.').waitFor();
   await page.getByRole('button', { name: 'Add a webhook' }).click();
   await dialog.getByLabel('Address').fill(hook.url);
   await dialog.getByLabel('Cancelled').uncheck();
@@ -181,7 +181,7 @@ test('a webhook is added, called, signed with a new secret, changed, disabled, e
   await page.getByText('It answered 410 Gone.').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await dialog.getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('No address is told yet.').waitFor();
+  await page.getByText('No address is notified yet.').waitFor();
   assert.deepEqual((await api('webhooks')).data, []);
   assert.deepEqual(complaints, []);
 });

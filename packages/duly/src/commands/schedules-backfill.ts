@@ -50,7 +50,7 @@ export async function schedulesBackfill(
 const shownMax = 20;
 
 function printResult({ out, err }: CommandContext, result: BackfillResult, rule: Rule): void {
-  const { slots, jobs, dryRun, completedCount, foldedCount, unfinishedCount } = result;
+  const { slots, jobs, dryRun, completedCount, compactedCount, unfinishedCount } = result;
   const count = slots.length === 1 ? '1 slot' : `${slots.length} slots`;
   out.line(
     dryRun
@@ -63,9 +63,9 @@ function printResult({ out, err }: CommandContext, result: BackfillResult, rule:
   if (slots.length > shownMax) out.line(`  and ${slots.length - shownMax} more`);
   if (completedCount > 0)
     err.line(`Left out: ${completedCount} with a COMPLETED run (--reprocess takes them too).`);
-  if (foldedCount > 0)
+  if (compactedCount > 0)
     err.line(
-      `Left out: ${foldedCount} of months that the ledger keeps by counts, in which some ran (--reprocess takes them too).`,
+      `Left out: ${compactedCount} of months that the ledger keeps by counts, in which some ran (--reprocess takes them too).`,
     );
   if (unfinishedCount > 0) err.line(`Left out: ${unfinishedCount} whose run is not over yet.`);
 }

@@ -189,12 +189,12 @@ function slotText({ slot, to, count }: LedgerSlot, rule: Rule): string {
   return `${dayText(slot, rule)} to ${dayText(to, rule)} (${count ?? 'many'})`;
 }
 
-function reasonText({ reason, runs, decision, folded }: LedgerSlot): string {
-  if (folded !== null) {
-    const counts = folded.counts.map(
+function reasonText({ reason, runs, decision, compacted }: LedgerSlot): string {
+  if (compacted !== null) {
+    const counts = compacted.counts.map(
       (one) => `${one.atLeast ? 'at least ' : ''}${one.count.toLocaleString('en')} ${one.decision}`,
     );
-    return `${folded.month}: ${counts.join(', ')}`;
+    return `${compacted.month}: ${counts.join(', ')}`;
   }
   const late = runs[0]?.latenessMs ?? null;
   return [

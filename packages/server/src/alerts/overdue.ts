@@ -64,7 +64,7 @@ export function promisedSlotAt(
     return foundAt;
   const latestAt = latestDueAt(schedule.policies, now);
   for (const line of ledger) {
-    if (line.generation !== schedule.generation || line.status === 'folded') return null;
+    if (line.generation !== schedule.generation || line.status === 'compacted') return null;
     const firstAt = line.slot.getTime();
     if (firstAt > latestAt || line.status === 'pending' || line.status === 'held' || line.status === 'none')
       continue;

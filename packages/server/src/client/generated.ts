@@ -113,8 +113,8 @@ export type BackfillResult = {
   slots: string[];
   jobs: string[];
   completed_count: number;
-  /** Slots of months that are folded: left alone. */
-  folded_count: number;
+  /** Slots of compacted months: left out. */
+  compacted_count: number;
   unfinished_count: number;
   dry_run: boolean;
 };
@@ -672,7 +672,7 @@ export type LedgerSlot = {
   status: string;
   decision: string | null;
   reason: string | null;
-  folded: {
+  compacted: {
     month: string;
     counts: {
       decision: string;

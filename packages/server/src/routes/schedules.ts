@@ -491,7 +491,7 @@ export function scheduleRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
         slots: result.slots.map((slot) => slot.toISOString()),
         jobs: result.jobs,
         completed_count: result.completedCount,
-        folded_count: result.foldedCount,
+        compacted_count: result.compactedCount,
         unfinished_count: result.unfinishedCount,
         dry_run: result.dryRun,
       },

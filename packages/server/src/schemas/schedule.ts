@@ -225,7 +225,7 @@ const runSchema = z.strictObject({
   node: z.string().nullable(),
 });
 
-const foldedFields = {
+const compactedFields = {
   month: z.string(),
   counts: z.array(z.strictObject({ decision: z.string(), count: z.int(), at_least: z.boolean() })),
 };
@@ -239,7 +239,7 @@ export const ledgerSlotSchema = z
     status: z.string(),
     decision: z.string().nullable(),
     reason: z.string().nullable(),
-    folded: z.strictObject(foldedFields).nullable(),
+    compacted: z.strictObject(compactedFields).nullable(),
     node: z.string().nullable(),
     decided_at: instant.nullable(),
     last_decided_at: instant.nullable(),
@@ -279,7 +279,7 @@ export const backfillResultSchema = z
     slots: z.array(instant),
     jobs: z.array(z.string()),
     completed_count: z.int(),
-    folded_count: z.int().openapi({ description: 'Slots of months that are folded: left alone.' }),
+    compacted_count: z.int().openapi({ description: 'Slots of compacted months: left out.' }),
     unfinished_count: z.int(),
     dry_run: z.boolean(),
   })

@@ -107,7 +107,7 @@ LEFT JOIN LATERAL (
   WHERE schedule_id = $2::text AND to_at >= $3::bigint AND from_at < $4::bigint
   ORDER BY generation DESC, from_at DESC LIMIT $5::bigint) s ON true
 ORDER BY s.generation DESC, s.from_at DESC`,
-    folds: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
+    compactedRows: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
 WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint ORDER BY generation DESC, start_at DESC LIMIT $4::bigint`,
   },
   stats: {

@@ -1,4 +1,4 @@
-import type { FoldedSlots } from '../../contract/engine.ts';
+import type { CompactedSlots } from '../../contract/engine.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 
@@ -26,7 +26,7 @@ export function compactLedger(
       const known = work.get(statements.schedule.read, scheduleId) !== undefined;
       isThere.set(scheduleId, known);
       // The schedule is deleted, so its folds go too.
-      if (!known) work.run(statements.schedule.forgetFolds, scheduleId);
+      if (!known) work.run(statements.schedule.forgetCompacted, scheduleId);
     }
     const startAt = starts.findLast((at) => at <= row.fromAt);
     if (startAt !== undefined && isThere.get(scheduleId)) compactRow(work, row, startAt);
@@ -38,7 +38,7 @@ export function compactLedger(
 function compactRow(work: Work, row: OldRow, startAt: number): void {
   const { scheduleId, generation, decision, count } = row;
   const known = work.get<{ fromAt: number; toAt: number; counts: string }>(
-    statements.schedule.readFold,
+    statements.schedule.readCompactedRow,
     scheduleId,
     generation,
     startAt,
@@ -54,7 +54,7 @@ function compactRow(work: Work, row: OldRow, startAt: number): void {
     if (!isExact) same[2] = 0;
   }
   work.run(
-    statements.schedule.writeFold,
+    statements.schedule.writeCompactedRow,
     scheduleId,
     generation,
     startAt,
@@ -65,7 +65,7 @@ function compactRow(work: Work, row: OldRow, startAt: number): void {
 }
 
 /** What is folded of a range, newest first. */
-export function readFolds(
+export function readCompacted(
   work: Work,
   {
     scheduleId,
@@ -73,10 +73,10 @@ export function readFolds(
     beforeAt,
     limit,
   }: { scheduleId: string; fromAt: number; beforeAt: number; limit: number },
-): FoldedSlots[] {
+): CompactedSlots[] {
   return work
-    .all<Omit<FoldedSlots, 'counts'> & { counts: string }>(
-      statements.schedule.folds,
+    .all<Omit<CompactedSlots, 'counts'> & { counts: string }>(
+      statements.schedule.compactedRows,
       scheduleId,
       fromAt,
       beforeAt,

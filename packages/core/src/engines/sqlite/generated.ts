@@ -331,12 +331,12 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, f
 FROM slots INDEXED BY slots_decided
 WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIMIT :limit + 0`,
     removeSlot: `DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
-    readFold: `SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?`,
-    writeFold: `INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
+    readCompactedRow: `SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?`,
+    writeCompactedRow: `INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
 SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts`,
-    forgetFolds: `DELETE FROM folds WHERE schedule_id = ?`,
-    folds: `SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
+    forgetCompacted: `DELETE FROM folds WHERE schedule_id = ?`,
+    compactedRows: `SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0`,
   },
   settle: {

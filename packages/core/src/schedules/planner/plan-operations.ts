@@ -176,7 +176,7 @@ export interface SlotRuns {
   /** Slots with a COMPLETED run. */
   completed: Pick<ReadonlySet<number>, 'has'>;
   /** Slots of which it is no longer known whether they ran, and that may have; left out: none. */
-  folded?: Pick<ReadonlySet<number>, 'has'>;
+  compacted?: Pick<ReadonlySet<number>, 'has'>;
   /** Slots with a run that is not finished: they are never run twice at a time. */
   unfinished: ReadonlySet<number>;
 }
@@ -188,7 +188,7 @@ export interface BackfillPlan {
   slots: number[];
   /** Slots in the range that get none, because they have one. */
   completedCount: number;
-  foldedCount: number;
+  compactedCount: number;
   unfinishedCount: number;
 }
 
@@ -205,7 +205,7 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
   if (rule.kind === 'delay') return refuseForDelay('backfill');
   const slots: number[] = [];
   let completedCount = 0;
-  let foldedCount = 0;
+  let compactedCount = 0;
   let unfinishedCount = 0;
   const { endAt } = input.spec.policies;
   const dueThroughAt = newestDueSlot({ id: input.id, policies: input.spec.policies }, rule.all, now);
@@ -213,13 +213,13 @@ export function planBackfill(input: PlanInput, request: BackfillRequest, runs: S
   for (let at = rule.open.next(request.fromAt - 1); at !== null && at <= toAt; at = rule.open.next(at)) {
     if (runs.unfinished.has(at)) unfinishedCount += 1;
     else if (runs.completed.has(at) && !request.reprocess) completedCount += 1;
-    else if (runs.folded?.has(at) && !request.reprocess) foldedCount += 1;
+    else if (runs.compacted?.has(at) && !request.reprocess) compactedCount += 1;
     else slots.push(at);
     if (slots.length > backfillCountMax) refuseLargeBackfill(request);
   }
   if (request.order === 'newest') slots.reverse();
   createBackfillRuns(planState, slots, request);
-  return { plan: finishPlan(planState), slots, completedCount, foldedCount, unfinishedCount };
+  return { plan: finishPlan(planState), slots, completedCount, compactedCount, unfinishedCount };
 }
 
 function createBackfillRuns(

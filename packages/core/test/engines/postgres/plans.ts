@@ -295,7 +295,7 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
   });
   const { position } = await engine.changes({ now, after: null, limit: 1 });
   await engine.changes({ now, after: Math.max(0, position - 50), limit: 100 });
-  await engine.prune({ now, limit: 500, ledgerMs: day, foldStarts: [], auditMs: day, changesMs: day });
+  await engine.prune({ now, limit: 500, ledgerMs: day, compactStarts: [], auditMs: day, changesMs: day });
 }
 
 /** Puts rows of other types into all large tables, none of them due, ended or claimable. */

@@ -12,7 +12,7 @@ interface Result {
   slots: string[];
   jobs: string[];
   completed_count: number;
-  folded_count: number;
+  compacted_count: number;
   unfinished_count: number;
   dry_run: boolean;
 }
@@ -85,7 +85,7 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
           <p>
             <strong>{counted(plan.slots.length, 'run')}</strong>.{' '}
             {counted(plan.completed_count, 'slot is', 'slots are')} completed already
-            {plan.folded_count > 0 && `, ${plan.folded_count} lie in folded months`}
+            {plan.compacted_count > 0 && `, ${plan.compacted_count} lie in compacted months`}
             {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
           </p>
           <ol className="mt-1 max-h-40 overflow-auto text-xs text-ink-soft">

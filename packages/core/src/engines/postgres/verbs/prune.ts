@@ -15,7 +15,7 @@ export async function prune(work: Work, input: PruneInput): Promise<PruneReply> 
     input.now ?? null,
     input.limit,
     input.ledgerMs,
-    JSON.stringify(input.foldStarts ?? []),
+    JSON.stringify(input.compactStarts ?? []),
     input.auditMs,
     input.changesMs,
   ]);

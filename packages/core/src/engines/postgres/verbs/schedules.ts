@@ -7,10 +7,10 @@ import type {
   ClaimedSchedule,
   ClaimSchedulesInput,
   ClaimSchedulesReply,
+  CompactedSlots,
   FireGroup,
   FireInput,
   FireReply,
-  FoldedSlots,
   JobSlot,
   JobSpec,
   Origin,
@@ -425,12 +425,10 @@ export async function slots(work: Work, input: SlotsInput): Promise<SlotsReply> 
     beforeAt,
     limit,
   ]);
-  const folds = await work.rows<Omit<FoldedSlots, 'counts'> & { counts: string }>(statements.schedule.folds, [
-    scheduleId,
-    fromAt,
-    beforeAt,
-    limit,
-  ]);
+  const compactedRows = await work.rows<Omit<CompactedSlots, 'counts'> & { counts: string }>(
+    statements.schedule.compactedRows,
+    [scheduleId, fromAt, beforeAt, limit],
+  );
   return {
     now: (rows[0] as SlotTableRow).now,
     slots: rows
@@ -447,7 +445,7 @@ export async function slots(work: Work, input: SlotsInput): Promise<SlotsReply> 
         decidedAt: row.decided_at,
         ...(row.last_decided_at === row.decided_at ? {} : { lastDecidedAt: row.last_decided_at }),
       })),
-    folded: folds.map(({ generation, startAt, fromAt: from, toAt, counts }) => ({
+    compacted: compactedRows.map(({ generation, startAt, fromAt: from, toAt, counts }) => ({
       ...{ generation, startAt, fromAt: from, toAt },
       counts: (JSON.parse(counts) as [string, number, 0 | 1][]).map(([decision, count, exact]) => ({
         decision,

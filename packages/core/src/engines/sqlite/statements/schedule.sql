@@ -113,17 +113,17 @@ WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIM
 -- name: removeSlot
 DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?
 
--- name: readFold
+-- name: readCompactedRow
 SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?
 
--- name: writeFold
+-- name: writeCompactedRow
 INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
 SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts
 
--- name: forgetFolds
+-- name: forgetCompacted
 DELETE FROM folds WHERE schedule_id = ?
 
--- name: folds
+-- name: compactedRows
 SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0

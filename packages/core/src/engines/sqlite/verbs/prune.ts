@@ -15,7 +15,7 @@ export function prune(work: Work, input: PruneInput): Omit<PruneReply, 'now'> {
   const values = work.run(statements.value.prune, now, limit);
   const rows = [
     work.run(statements.value.pruneJournal, now, limit),
-    compactLedger(work, { before: now - input.ledgerMs, starts: input.foldStarts ?? [], limit }),
+    compactLedger(work, { before: now - input.ledgerMs, starts: input.compactStarts ?? [], limit }),
     work.run(statements.audit.prune, { before: now - input.auditMs, limit }),
     work.run(statements.changes.prune, { before: now - input.changesMs, limit }),
     // A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.

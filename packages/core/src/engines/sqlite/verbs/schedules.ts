@@ -23,7 +23,7 @@ import type {
 import type { JobStatus } from '../../../contract/job-status.ts';
 import { type ScheduleColumns, toScheduleRecord } from '../../shared/schedule-row.ts';
 import { audit } from '../audit.ts';
-import { readFolds } from '../compact-ledger.ts';
+import { readCompacted } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
@@ -460,6 +460,6 @@ export function slots(work: Work, input: SlotsInput): Omit<SlotsReply, 'now'> {
       decidedAt: row.decided_at,
       ...(row.last_decided_at === row.decided_at ? {} : { lastDecidedAt: row.last_decided_at }),
     })),
-    folded: readFolds(work, input),
+    compacted: readCompacted(work, input),
   };
 }

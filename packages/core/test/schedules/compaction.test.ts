@@ -8,8 +8,8 @@ test('a node keeps the ledger for as long as it was told', async (t) => {
   await every('0 12 * * *');
   await duly.advance('12 days');
   const [newest, ...older] = await duly.schedules.slots('nightly', { limit: 100 });
-  assert.ok(newest?.status !== 'folded', 'what is not that old has its own line');
-  assert.equal(older.at(-1)?.folded?.month, '2027-01');
+  assert.ok(newest?.status !== 'compacted', 'what is not that old has its own line');
+  assert.equal(older.at(-1)?.compacted?.month, '2027-01');
 });
 
 test('past its retention the ledger is kept by month, and why and slots say so', async (t) => {
@@ -20,21 +20,21 @@ test('past its retention the ledger is kept by month, and why and slots say so',
   await duly.advance('417 days');
   const lines = (await duly.schedules.slots('nightly', { limit: 1_000 })).reverse();
   assert.deepEqual(lines.slice(0, 2).map(line), [
-    '01-20T11:00..01-31T11:00 ×12 folded',
-    '02-01T11:00..02-28T11:00 ×28 folded',
+    '01-20T11:00..01-31T11:00 ×12 compacted',
+    '02-01T11:00..02-28T11:00 ×28 compacted',
   ]);
-  assert.deepEqual(lines[0]?.folded, {
+  assert.deepEqual(lines[0]?.compacted, {
     month: '2027-01',
     counts: [{ decision: 'fired', count: 12, atLeast: false }],
   });
-  assert.deepEqual(lines[1]?.folded?.counts, [
+  assert.deepEqual(lines[1]?.compacted?.counts, [
     { decision: 'fired', count: 25, atLeast: false },
     { decision: 'missed', count: 3, atLeast: false },
   ]);
   assert.equal(lines[2]?.decision, 'fired', 'what is not that old has its own line');
   assert.equal(
     lines.reduce(
-      (sum, { count, decision, status }) => sum + (decision || status === 'folded' ? (count ?? 0) : 0),
+      (sum, { count, decision, status }) => sum + (decision || status === 'compacted' ? (count ?? 0) : 0),
       0,
     ),
     441,
@@ -42,13 +42,13 @@ test('past its retention the ledger is kept by month, and why and slots say so',
   );
 
   const mixed = await duly.why('nightly', '2027-02-11T12:00');
-  assert.deepEqual([mixed.status, mixed.decision, mixed.folded?.month], ['folded', null, '2027-02']);
+  assert.deepEqual([mixed.status, mixed.decision, mixed.compacted?.month], ['compacted', null, '2027-02']);
   assert.equal(
     mixed.sentence,
     'It was decided, and the ledger keeps slots of that age by month: in February 2027 (UTC): 25 fired, 3 missed.',
   );
   const sure = await duly.why('nightly', '2027-01-25T12:00');
-  assert.deepEqual([sure.status, sure.decision], ['folded', 'fired']);
+  assert.deepEqual([sure.status, sure.decision], ['compacted', 'fired']);
   assert.match(sure.sentence, /in January 2027 \(UTC\): 12 fired\.$/);
   assert.match((await duly.why('nightly', '2027-02-11T12:01')).sentence, /is no slot of the schedule/);
   assert.match(
@@ -59,7 +59,7 @@ test('past its retention the ledger is kept by month, and why and slots say so',
   // Which three of them were missed is no longer known, so none is run again unless all are.
   const range = { from: '2027-02-01', to: '2027-02-28T13:00', dryRun: true };
   const backfill = await duly.schedules.backfill('nightly', range);
-  assert.deepEqual([backfill.slots.length, backfill.completedCount, backfill.foldedCount], [0, 0, 28]);
+  assert.deepEqual([backfill.slots.length, backfill.completedCount, backfill.compactedCount], [0, 0, 28]);
   const all = await duly.schedules.backfill('nightly', { ...range, reprocess: true, dryRun: false });
   assert.equal(all.slots.length, 28);
   await duly.advance('1m');
