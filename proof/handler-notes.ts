@@ -14,11 +14,11 @@ export interface HandlerNotes {
 }
 
 /** Attempts whose outcome is that of a transaction of their own. */
-const completedApart = new WeakSet<TaskContext<unknown>>();
+const completedInTransaction = new WeakSet<TaskContext<unknown>>();
 
 /** Notes that a handler completes its job in a transaction of its own. */
-export function completesApart(context: TaskContext<unknown>): void {
-  completedApart.add(context);
+export function completesInTransaction(context: TaskContext<unknown>): void {
+  completedInTransaction.add(context);
 }
 
 /** The handler, with its beginning, its end and what its signal said in the history. */
@@ -44,7 +44,7 @@ export function recorded(
       const result = await run(context);
       value = JSON.stringify(result) ?? null;
       if (value === null && result !== undefined) how = 'returned-no-json';
-      if (completedApart.has(context)) how = 'completed-apart';
+      if (completedInTransaction.has(context)) how = 'completed-apart';
       return result;
     } catch (error) {
       how = howOf(error);

@@ -1,7 +1,7 @@
 /** The tasks of a chaos run, the same in every process: nodes run them, clients make their jobs. */
 import type { Duly, Expiring, Task, TaskContext } from '../../packages/core/src/index.ts';
 import { systemClock } from '../../packages/core/src/index.ts';
-import { completesApart } from '../handler-notes.ts';
+import { completesInTransaction } from '../handler-notes.ts';
 import { type OwnConnection, type OwnListener, openOwn } from './own.ts';
 
 /** What a job of the run is told. */
@@ -91,7 +91,7 @@ export function defineChaosTasks(
       own = await openOwn(store, listener?.own());
       await own.begin();
       await own.effect(context.job.id, context.fence);
-      completesApart(context);
+      completesInTransaction(context);
       // Even one that hears of nothing must not leave its row behind.
       await context.completeIn(own.tx, { fence: context.fence }).catch(() => {});
       listener?.passed('before commit');

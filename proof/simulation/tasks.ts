@@ -5,7 +5,7 @@ import type { Expiring } from '../../packages/core/src/coordination/expiring.ts'
 import type { Duly } from '../../packages/core/src/duly.ts';
 import type { TaskContext } from '../../packages/core/src/jobs/task-definition.ts';
 import type { EveryDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
-import { completesApart, recorded } from '../handler-notes.ts';
+import { completesInTransaction, recorded } from '../handler-notes.ts';
 import type { WriteEvent } from '../history.ts';
 import type { UserTransaction } from './user-transactions.ts';
 
@@ -192,7 +192,7 @@ export function defineTasks(duly: Duly, setting: TaskSetting): void {
     await clock.sleep(ms / 2);
     const transaction = await setting.begin();
     if (transaction === null) return;
-    completesApart(context);
+    completesInTransaction(context);
     const { db } = transaction;
     db.prepare('INSERT INTO effects VALUES (?, ?)').run(context.job.id, context.fence);
     try {

@@ -62,7 +62,7 @@ import {
   planSkipNext,
   planTrigger,
 } from './planner/plan-operations.ts';
-import { planPauseUnread, planResumeUnread } from './planner/plan-unreadable.ts';
+import { planPauseUnreadable, planResumeUnreadable } from './planner/plan-unreadable.ts';
 import { calendarSlots, previewDelay } from './planner/upcoming-slot.ts';
 import { declaredTwice, isDisabled, missingSchedule, secondRule, secondType } from './schedule-errors.ts';
 import {
@@ -373,7 +373,8 @@ export class Schedules {
       ({ input, parsed }) => {
         const untilAt = until === undefined ? null : readUntil(until, input.now, parsed.rule.timezone);
         const request = { note, untilAt, by: this.#deps.actor() };
-        const plan = parsed.unreadable === null ? planPause(input, request) : planPauseUnread(input, request);
+        const plan =
+          parsed.unreadable === null ? planPause(input, request) : planPauseUnreadable(input, request);
         return { action: 'pause', plan, note, result: null };
       },
       { unread: true },
@@ -389,7 +390,7 @@ export class Schedules {
         const { pause } = parsed.state;
         if (pause === null) return null;
         if (pause.cause === 'disabled') throw isDisabled(record, pause.note);
-        const plan = parsed.unreadable === null ? planResume(input) : planResumeUnread(input);
+        const plan = parsed.unreadable === null ? planResume(input) : planResumeUnreadable(input);
         return { action: 'resume', plan, note, result: null };
       },
       { unread: true },

@@ -30,7 +30,7 @@ import { planCreate } from './planner/plan.ts';
 import { planEdit } from './planner/plan-edit.ts';
 import { planDelete } from './planner/plan-operations.ts';
 import type { Plan, PlanInput } from './planner/plan-types.ts';
-import { planDeleteUnread } from './planner/plan-unreadable.ts';
+import { planDeleteUnreadable } from './planner/plan-unreadable.ts';
 import { runSpecOf } from './planner/run-spec.ts';
 import { slotDetailsOf } from './planner/slot-details.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
@@ -214,7 +214,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
   async function leftUndecided(record: ScheduleRecord, now: number): Promise<SlotRow[]> {
     try {
       const { input, parsed: one } = await toLoaded(record, now);
-      return one.unreadable === null ? planDelete(input).slots : planDeleteUnread(input);
+      return one.unreadable === null ? planDelete(input).slots : planDeleteUnreadable(input);
     } catch (error) {
       if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
       throw error;

@@ -10,7 +10,7 @@ import { txRolledBack } from './attempt-errors.ts';
 import { toJobError } from './job-error.ts';
 
 /** What is known of an attempt whose handler completed its job in a transaction of the user's own. */
-export interface ApartOptions {
+export interface SettleOptions {
   engine: Pick<Engine, 'exchange' | 'get'>;
   clock: Clock;
   random: Random;
@@ -37,7 +37,7 @@ const longestWaitMs = 2_000;
  * Finds out whether the completion stands. If the transaction was not committed, the job is not complete, whatever its handler
  * returned: it is settled as a failure, apart from all others, because its row may be locked for as long as that transaction is open.
  */
-export async function settleApart(options: ApartOptions): Promise<Settled> {
+export async function settleInTransaction(options: SettleOptions): Promise<Settled> {
   const { engine, clock, random, job, outcome, completion, signal } = options;
   const isReturned = outcome.kind === 'returned' || outcome.kind === 'result-refused';
   const failure: Outcome = isReturned ? { kind: 'threw', error: toJobError(txRolledBack(job)) } : outcome;

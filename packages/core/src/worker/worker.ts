@@ -16,7 +16,7 @@ import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from
 import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
 import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
 import { createReporter, joinReports } from './reporter.ts';
-import { settleApart } from './settle-in-transaction.ts';
+import { settleInTransaction } from './settle-in-transaction.ts';
 import { createThroughputEstimate } from './throughput.ts';
 import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
@@ -601,7 +601,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const left = attempt.takeReport();
     if (outcome !== null && completion !== null) {
       finishing++;
-      void Promise.resolve(left).then((body) => finishApart(job, outcome, completion, body));
+      void Promise.resolve(left).then((body) => finishInTransaction(job, outcome, completion, body));
     } else if (outcome === null) {
       heartbeats.drop([{ id: job.id, fence: job.fence }]);
       if (attempt.isReleased) noteSkipped('released');
@@ -619,13 +619,13 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /** The handler completed its job in a transaction of the user's own: what became of that is found out apart from the others. */
-  async function finishApart(
+  async function finishInTransaction(
     job: ClaimedJob,
     outcome: Outcome,
     completion: Completion,
     left: Settlement['report'],
   ): Promise<void> {
-    const settlement = await settleApart({
+    const settlement = await settleInTransaction({
       ...{ engine, clock, random, job, outcome, completion },
       report: joinReports(completion.report, left),
       backoff: tasks.get(job.type)?.retry.custom ?? null,

@@ -52,7 +52,7 @@ export async function runNode(
     Promise.all([options.close?.(), duly.stop(), ...leaving.values()]).then(() => end(), fail);
   };
   /** The exit code, once a second signal came. */
-  let hurriedCode: number | null = null;
+  let abortCode: number | null = null;
   let leftCount = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (askedElapsed === null) {
@@ -62,12 +62,12 @@ export async function runNode(
     }
     if (systemClock.elapsed() - askedElapsed < sameSignalMs) return;
     askedElapsed = systemClock.elapsed();
-    if (hurriedCode !== null) leave(hurriedCode);
-    hurriedCode = signals[signal as keyof typeof signals];
+    if (abortCode !== null) leave(abortCode);
+    abortCode = signals[signal as keyof typeof signals];
     leftCount = running.count();
     lines.print('Giving back what runs. Once more to leave it as it is.');
     // What is given back is taken up by others at once; what is not, when its lease ends.
-    systemClock.after(releaseMs, () => leave(hurriedCode as number));
+    systemClock.after(releaseMs, () => leave(abortCode as number));
     Promise.all([duly, ...leaving.keys()].map((one) => one.stop({ drain: 0 }))).then(() => end(), fail);
   };
   // Not by itself: a handler that was given up may keep the process alive.
@@ -121,7 +121,7 @@ export async function runNode(
     await options.onStarted({ node, lines, goOnWith });
     lines.begin();
     await ended;
-    if (hurriedCode !== null) leave(hurriedCode);
+    if (abortCode !== null) leave(abortCode);
     lines.print('Stopped.');
     return 0;
   } finally {

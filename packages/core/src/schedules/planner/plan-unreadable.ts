@@ -8,13 +8,13 @@ import { beginPlan } from './plan-state.ts';
 import type { Plan, PlanInput } from './plan-types.ts';
 
 /** Stops decisions. */
-export function planPauseUnread(input: PlanInput, request: PauseRequest): Plan {
+export function planPauseUnreadable(input: PlanInput, request: PauseRequest): Plan {
   const plan = planPause(input, request);
   return withoutRule(input, plan, plan.state.pause?.untilAt ?? null);
 }
 
 /** Ends the pause, and leaves what fell in it to a node that can read the rule: the schedule is due at once. */
-export function planResumeUnread(input: PlanInput): Plan {
+export function planResumeUnreadable(input: PlanInput): Plan {
   const planState = beginPlan(input);
   noteOutcome(planState);
   endPauseInTime(planState);
@@ -26,7 +26,7 @@ export function planResumeUnread(input: PlanInput): Plan {
  * What a deletion decides: what had come is `missed`, from the next slot that a node which could read the rule left behind up to now, as one row
  * that is not counted. Which instants in it are slots is asked of the rule by who can read it.
  */
-export function planDeleteUnread({ rule, spec, state, now, node }: PlanInput): SlotRow[] {
+export function planDeleteUnreadable({ rule, spec, state, now, node }: PlanInput): SlotRow[] {
   const { maxRuns, endAt } = spec.policies;
   const { nextSlotAt: fromAt, ended, firedCount } = state;
   if (fromAt === null || ended !== null || (maxRuns !== null && firedCount >= maxRuns)) return [];
