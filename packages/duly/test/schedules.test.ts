@@ -388,8 +388,8 @@ test('diff shows what the tasks here declare and what is stored, and apply makes
 
 test('a config declares schedules of tasks that stand elsewhere', async (t) => {
   const folder = createFolder(t);
-  const config = (task: string): string =>
-    `export default { app: 'studio', schedules: [{ type: '${task}', name: 'weekly', cron: '@weekly' }] };`;
+  const config = (type: string): string =>
+    `export default { app: 'studio', schedules: [{ type: '${type}', name: 'weekly', cron: '@weekly' }] };`;
   folder.write({
     'tasks/report.mjs': `export default { name: 'report', every: '@daily', run() {} };`,
     'duly.config.mjs': config('report'),

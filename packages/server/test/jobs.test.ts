@@ -364,7 +364,7 @@ test('an action on dead letters changes those that its dry run counted, by filte
   }
 });
 
-test('jobs are found by text in their task, tenant, status and error', async (t) => {
+test('jobs are found by text in their type, tenant, status and error', async (t) => {
   const fragile = {
     name: 'charge_card',
     retry: 1,

@@ -55,30 +55,30 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 export function validateInput<Schema extends StandardSchema>(
   schema: Schema,
   value: unknown,
-  task?: string,
+  type?: string,
 ): InferOutput<Schema> | Promise<InferOutput<Schema>> {
   let result: SchemaResult<unknown> | Promise<SchemaResult<unknown>>;
   try {
     result = schema['~standard'].validate(value);
   } catch (cause) {
-    throw schemaThrew(task, cause);
+    throw schemaThrew(type, cause);
   }
   if (isPromise(result)) {
     return result.then(
-      (settled) => accept(settled, task),
+      (settled) => accept(settled, type),
       (cause) => {
-        throw schemaThrew(task, cause);
+        throw schemaThrew(type, cause);
       },
     ) as Promise<InferOutput<Schema>>;
   }
-  return accept(result, task) as InferOutput<Schema>;
+  return accept(result, type) as InferOutput<Schema>;
 }
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   return typeof (value as { then?: unknown }).then === 'function';
 }
 
-function accept(result: SchemaResult<unknown>, task: string | undefined): unknown {
+function accept(result: SchemaResult<unknown>, type: string | undefined): unknown {
   if (result.issues === undefined) return result.value;
   const issues: InputIssue[] = result.issues
     .slice(0, keptIssueCount)
@@ -90,23 +90,23 @@ function accept(result: SchemaResult<unknown>, task: string | undefined): unknow
     .map(({ path, said }) => (path === '' ? said : `"${path}": ${said}`));
   const more = result.issues.length - shown.length;
   throw dulyError('invalid_input', {
-    message: `The input${ofTask(task)} does not fit its schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
+    message: `The input${ofType(type)} does not fit its schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`,
     hint: "Give an input that the task's schema accepts.",
-    details: { issues, issueCount: result.issues.length, ...(task === undefined ? {} : { task }) },
+    details: { issues, issueCount: result.issues.length, ...(type === undefined ? {} : { type }) },
   });
 }
 
-function schemaThrew(task: string | undefined, cause: unknown): Error {
+function schemaThrew(type: string | undefined, cause: unknown): Error {
   return dulyError('invalid_input', {
-    message: `The schema${ofTask(task)} threw instead of answering.`,
+    message: `The schema${ofType(type)} threw instead of answering.`,
     hint: 'A Standard Schema reports issues and does not throw; see the cause.',
-    details: { issues: [], issueCount: 0, ...(task === undefined ? {} : { task }) },
+    details: { issues: [], issueCount: 0, ...(type === undefined ? {} : { type }) },
     cause,
   });
 }
 
-function ofTask(task: string | undefined): string {
-  return task === undefined ? '' : ` of task "${task}"`;
+function ofType(type: string | undefined): string {
+  return type === undefined ? '' : ` of task "${type}"`;
 }
 
 function formatPath(path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string {

@@ -30,7 +30,7 @@ export function createJob(call: CreateJob): JobSpec | Promise<JobSpec> {
     throw dulyError('invalid_option', {
       message: `The option "key" of a job of task "${task.name}" works only inside a handler, where it names a child.`,
       hint: `To create one job instead of several, write dedupe: { key: ${JSON.stringify(options.key)} }.`,
-      details: { field: 'key', task: task.name },
+      details: { field: 'key', type: task.name },
     });
   }
   const text = toJson(input, { what: 'input', maxBytes: call.inputBytesMax });

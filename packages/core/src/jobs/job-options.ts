@@ -14,7 +14,7 @@ import { type ResolvedRetry, type RetryPolicy, resolveRetry } from '../lifecycle
 import { readQueue } from './built-in-tasks.ts';
 import type { ResolvedTask } from './task-definition.ts';
 
-/** One promise instead of several with the same key. Unique per task and tenant. */
+/** One promise instead of several with the same key. Unique per type and tenant. */
 export interface DedupeOptions {
   key: string;
   /** How long from its making a job holds the key, whatever becomes of it. Left out: until the job is over. */

@@ -6,15 +6,15 @@ import { type StandardSchema, validateInput } from '../base/schema.ts';
  * schema that does not take `null` is asked about `undefined` too. The same when a job is made and when it runs, so that both
  * agree. A promise only if the schema needs one. Throws (or rejects with) `invalid_input`.
  */
-export function validateStoredInput(schema: StandardSchema, value: unknown, task: string): unknown {
-  if (value !== null) return validateInput(schema, value, task);
+export function validateStoredInput(schema: StandardSchema, value: unknown, type: string): unknown {
+  if (value !== null) return validateInput(schema, value, type);
   const ask = (refusal: unknown): unknown => {
     if (!isDulyError(refusal, 'invalid_input')) throw refusal;
-    return validateInput(schema, undefined, task);
+    return validateInput(schema, undefined, type);
   };
   let answer: unknown;
   try {
-    answer = validateInput(schema, null, task);
+    answer = validateInput(schema, null, type);
   } catch (refusal) {
     return ask(refusal);
   }

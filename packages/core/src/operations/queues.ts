@@ -10,7 +10,7 @@ export interface QueueLane {
   ready: Count;
   /** Since when the oldest of them is due; null: nothing is ready. */
   oldestDueAt: Date | null;
-  /** The pause that holds it: of everything, of its queue or of its task; null: none does. */
+  /** The pause that holds it: of everything, of its queue or of its type; null: none does. */
   pause: Pause | null;
 }
 

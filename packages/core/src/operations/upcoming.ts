@@ -29,7 +29,7 @@ export interface Upcoming {
   stepMs: number;
   /** The steps in which some fall due. */
   steps: { from: Date; count: number }[];
-  /** Whether there are more than were counted: 20,000 of each task are. */
+  /** Whether there are more than were counted: 20,000 of each type are. */
   capped: boolean;
   /** The earliest due first. */
   jobs: Job[];

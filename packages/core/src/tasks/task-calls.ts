@@ -124,7 +124,7 @@ export function createTask<Input, Result>(
         throw dulyError('input_too_large', {
           message: `The inputs of ${inputs.length} jobs of task "${task.name}" are together more than ${manyBytesMax} bytes.`,
           hint: 'Make them in several calls.',
-          details: { task: task.name, maxBytes: manyBytesMax },
+          details: { type: task.name, maxBytes: manyBytesMax },
         });
       }
       specs.push(spec);
@@ -183,7 +183,7 @@ function checkMany<Input>(
     throw dulyError('invalid_option', {
       message: `The option "${field}" cannot be the same for ${inputs.length} jobs of task "${task.name}".`,
       hint: 'Give the options as a function: (input, index) => ({ … }).',
-      details: { field, task: task.name },
+      details: { field, type: task.name },
     });
   }
 }

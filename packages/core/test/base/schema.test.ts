@@ -54,7 +54,7 @@ test('a value that does not fit is refused with the path of each issue, and the 
       );
       assert.match(error.message, /^The input of task "mail" does not fit its schema: "items\[0\]\.url": /);
       assert.match(error.message, /; and 1 more\.$/);
-      assert.equal(error.details.task, 'mail');
+      assert.equal(error.details.type, 'mail');
       return true;
     },
   );

@@ -4,21 +4,21 @@ import type { PauseValue } from '../../contract/engine.ts';
 export interface Pauses {
   all: boolean;
   queues: ReadonlySet<string>;
-  tasks: ReadonlySet<string>;
+  types: ReadonlySet<string>;
   /** Whoever sleeps until the next due job must be awake then; null: no pause ends by itself. */
   nextEndAt: number | null;
 }
 
 const none: ReadonlySet<string> = new Set();
 /** Nothing is paused, as it nearly always is. */
-export const noPauses: Pauses = { all: false, queues: none, tasks: none, nextEndAt: null };
+export const noPauses: Pauses = { all: false, queues: none, types: none, nextEndAt: null };
 
 /** Reads the stored pauses, as key and value, at an instant. */
 export function pausesAt(now: number, rows: [key: string, value: string][]): Pauses {
   // Nearly always.
   if (rows.length === 0) return noPauses;
   const queues = new Set<string>();
-  const tasks = new Set<string>();
+  const types = new Set<string>();
   let all = false;
   let nextEndAt: number | null = null;
   for (const [key, value] of rows) {
@@ -27,7 +27,7 @@ export function pausesAt(now: number, rows: [key: string, value: string][]): Pau
     if (untilAt !== null && (nextEndAt === null || untilAt < nextEndAt)) nextEndAt = untilAt;
     if (key === 'all') all = true;
     else if (key.startsWith('queue:')) queues.add(key.slice('queue:'.length));
-    else if (key.startsWith('task:')) tasks.add(key.slice('task:'.length));
+    else if (key.startsWith('task:')) types.add(key.slice('task:'.length));
   }
-  return { all, queues, tasks, nextEndAt };
+  return { all, queues, types, nextEndAt };
 }

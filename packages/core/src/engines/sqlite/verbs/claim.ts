@@ -148,7 +148,7 @@ export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, r
   const { isAllPromoted, isAllExpired } = createDueReady(work, claim, peeked);
   const pauses = peeked.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
-  const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.tasks.has(task.type));
+  const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.types.has(task.type));
   const isOpen = (queue: string) =>
     !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
 
