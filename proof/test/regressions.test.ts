@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { Violation } from '../checker/index.ts';
 import { seedStart, startOf } from '../simulation/commit-seeds.ts';
 import { isKnown, type OpenFailure } from '../simulation/open-failures.ts';
-import { drawScript } from '../simulation/script.ts';
+import { drawScript, type Script } from '../simulation/script.ts';
+import { listStoredScripts, readStoredScript } from '../simulation/stored-script.ts';
 import { testRegressions } from './worlds.ts';
 
 testRegressions();
@@ -15,6 +16,34 @@ test('a script survives JSON', () => {
     const script = drawScript(seed);
     assert.deepStrictEqual(JSON.parse(JSON.stringify(script)), script, `seed ${seed}`);
   }
+});
+
+/** The fields of a script with the kind of each step: a renamed field or step of a stored script would be ignored without an error. */
+function shapesOf(script: Script): string[] {
+  const shapes: string[] = [];
+  const visit = (path: string, value: unknown): void => {
+    if (Array.isArray(value)) for (const item of value) visit(path, item);
+    else if (value !== null && typeof value === 'object') {
+      const kind = 'do' in value ? `${path} ${value.do}` : path;
+      for (const [name, field] of Object.entries(value)) visit(`${kind}.${name}`, field);
+    } else shapes.push(path);
+  };
+  // The keys of these are names, not fields.
+  const { declared, ...rest } = script;
+  visit('script', rest);
+  for (const schedules of Object.values(declared)) visit('declared', Object.values(schedules));
+  return shapes;
+}
+
+test('stored scripts hold only steps and fields that scripts are drawn with', () => {
+  const drawn = new Set<string>();
+  for (let seed = 1; seed <= 6_000; seed++) for (const shape of shapesOf(drawScript(seed))) drawn.add(shape);
+  const unknown = listStoredScripts().flatMap((path) =>
+    shapesOf(readStoredScript(path).script)
+      .filter((shape) => !drawn.has(shape))
+      .map((shape) => `${path}: ${shape}`),
+  );
+  assert.deepEqual([...new Set(unknown)], []);
 });
 
 test('a failure is known only if its seed and every broken invariant are listed', () => {
