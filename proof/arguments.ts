@@ -25,7 +25,7 @@ export interface ExpectedNumber {
   isFraction?: boolean;
 }
 
-/** Why a file cannot be written, in a sentence; null: it can. Leaves it as it is; `makesFolder`: a folder that is missing is made. */
+/** Why a file cannot be written, in a sentence; null: it can. Leaves it as it is; `createsFolder`: a folder that is missing is made. */
 export function whyNotWritable(path: string, { createsFolder = false } = {}): string | null {
   const isThere = existsSync(path);
   try {

@@ -12,7 +12,7 @@ async function withClient<Value>(url: string, use: (client: pg.Client) => Promis
   }
 }
 
-/** See `StoreInside`: the server's clock, by the shortest of several questions. */
+/** See `StoreInternals`: the server's clock, by the shortest of several questions. */
 export const readStoreOffset: StoreInternals['readStoreOffset'] = (url) =>
   withClient(url, async (client) => {
     let best = { tookMs: Number.POSITIVE_INFINITY, offset: 0 };
@@ -27,7 +27,7 @@ export const readStoreOffset: StoreInternals['readStoreOffset'] = (url) =>
     return best.offset;
   });
 
-/** See `StoreInside`. */
+/** See `StoreInternals`. */
 export const readLedger: StoreInternals['readLedger'] = (url) =>
   withClient(url, async (client) => {
     const { rows } = await client.query('SELECT count(*) AS count, max(decided_at) AS last FROM duly.slots');
@@ -35,7 +35,7 @@ export const readLedger: StoreInternals['readLedger'] = (url) =>
     return { count: Number(count), lastDecidedAt: last === null ? null : Number(last) };
   });
 
-/** See `StoreInside`: the same verbs run inline, so that every query of `pg` is made where it can be counted. */
+/** See `StoreInternals`: the same verbs run inline, so that every query of `pg` is made where it can be counted. */
 export const countStatements: StoreInternals['countStatements'] = (url) => {
   let count = 0;
   // The driver that Duly finds: the bench may have one of its own.
@@ -48,7 +48,7 @@ export const countStatements: StoreInternals['countStatements'] = (url) => {
   return { url: `${url}?inline=1`, read: () => count };
 };
 
-/** See `StoreInside`. */
+/** See `StoreInternals`. */
 export const openTransactions: StoreInternals['openTransactions'] = async (url) => {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

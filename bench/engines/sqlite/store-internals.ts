@@ -1,7 +1,7 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreInternals } from '../../store-internals.ts';
 
-/** See `StoreInside`: the file keeps the offset for each boot of the machine. */
+/** See `StoreInternals`: the file keeps the offset for each boot of the machine. */
 export const readStoreOffset: StoreInternals['readStoreOffset'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
   const row = db.prepare('SELECT offset_ms FROM clocks ORDER BY seen_at DESC LIMIT 1').get() as {
@@ -11,7 +11,7 @@ export const readStoreOffset: StoreInternals['readStoreOffset'] = async (url) =>
   return row.offset_ms;
 };
 
-/** See `StoreInside`. */
+/** See `StoreInternals`. */
 export const readLedger: StoreInternals['readLedger'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
   const row = db.prepare('SELECT count(*) AS count, max(decided_at) AS lastDecidedAt FROM slots').get();
@@ -19,7 +19,7 @@ export const readLedger: StoreInternals['readLedger'] = async (url) => {
   return row as { count: number; lastDecidedAt: number | null };
 };
 
-/** See `StoreInside`: a `DatabaseSync` on the same file, with what `node:sqlite` sets by itself: `synchronous=FULL`. */
+/** See `StoreInternals`: a `DatabaseSync` on the same file, with what `node:sqlite` sets by itself: `synchronous=FULL`. */
 export const openTransactions: StoreInternals['openTransactions'] = async (url) => {
   const db = new DatabaseSync(url.slice('sqlite:'.length), { timeout: 5_000 });
   return {
@@ -32,7 +32,7 @@ export const openTransactions: StoreInternals['openTransactions'] = async (url) 
   };
 };
 
-/** See `StoreInside`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
+/** See `StoreInternals`: the same verbs run inline, so that every call of `node:sqlite` is made where it can be counted. */
 export const countStatements: StoreInternals['countStatements'] = (url) => {
   let count = 0;
   const wrap = (prototype: object, names: readonly string[]) => {

@@ -165,7 +165,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
   }
 
   /**
-   * Reports leases that have ended: the store gave them to `keptElapsed + leaseMs` at the latest. They are still renewed, because
+   * Reports leases that have ended: the store gave them to `renewedElapsed + leaseMs` at the latest. They are still renewed, because
    * the store accepts a late heartbeat as long as no other node has taken the lease over.
    */
   function reportEnded(): void {

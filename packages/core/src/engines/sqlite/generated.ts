@@ -256,7 +256,7 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at,
     list: `SELECT info, beat_at AS heartbeatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
-    jobs: `SELECT seq, id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
+    jobs: `SELECT seq, id, created_at AS createdAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
     remember: `INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
 ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
     removeJobs: `DELETE FROM finished WHERE seq IN (SELECT value FROM json_each(?))`,

@@ -3,7 +3,7 @@ import type { Pause } from '../definition/state.ts';
 /** What a slot is that no node has decided: not due or in its grace, past it, or held by a pause. */
 export type UndecidedStatus = 'pending' | 'late' | 'held';
 
-/** What an undecided slot is at an instant. `pause` is the one that holds then (`standingPause`): what fell due before it began is not its. */
+/** What an undecided slot is at an instant. `pause` is the one that holds then (`currentPause`): what fell due before it began is not its. */
 export function undecidedStatus({
   dueAt,
   now,

@@ -6,7 +6,7 @@ import { settlementOf } from '../../lifecycle/settle.ts';
 /** What a claim that stood was given. Plain data: it travels to the worker's thread. */
 export interface Delivery {
   claim: ClaimRequest;
-  /** The worker takes the jobs by changing this number, in the word it shares with the thread, to `nothingGiven`. */
+  /** The worker takes the jobs by changing this number, in the word it shares with the thread, to `noDelivery`. */
   number: number;
   reply: ExchangeReply;
   tookMs: number;

@@ -50,7 +50,7 @@ interface Setup {
   planRule?: PlanRule;
 }
 
-/** A schedule made at `madeAt`, ready for a pass. */
+/** A schedule made at `createdAt`, ready for a pass. */
 function setup({
   rule = { cron: '0 * * * *' },
   policies = {},

@@ -5,7 +5,7 @@ export const unknownStatus = Symbol('unknown status');
 export interface Transaction {
   /** Runs one statement in it and answers its rows. Errors come out as the library throws them. */
   query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  /** Why nothing can be done in it (any more); null: it is open; `untold`: the library does not tell, and the server has to be asked. */
+  /** Why nothing can be done in it (any more); null: it is open; `unknownStatus`: the library does not tell, and the server has to be asked. */
   refusal(): string | null | typeof unknownStatus;
   /**
    * Tells once how it ended, as soon as the server has said so. Of two listeners with one name the later counts. Left out: the library does

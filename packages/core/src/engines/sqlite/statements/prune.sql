@@ -1,5 +1,5 @@
 -- name: jobs
-SELECT seq, id, created_at AS madeAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0
+SELECT seq, id, created_at AS createdAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0
 
 -- name: remember
 INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
