@@ -19,10 +19,7 @@ export function AuditPage() {
   const search = (text: string) => void navigate({ to: '/audit', search: text === '' ? {} : { q: text } });
   return (
     <>
-      <PageHead
-        title="Audit"
-        about="Every change to a promise already created: who, what, when, before and after."
-      />
+      <PageHead title="Audit" about="Every change to a job or schedule: who, what, when, before and after." />
       <form
         className="mb-3 max-w-md"
         onSubmit={(event) => {

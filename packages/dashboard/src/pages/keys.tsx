@@ -107,7 +107,7 @@ function CreateKey({ onClose }: { onClose: () => void }) {
     <Dialog
       open
       onClose={onClose}
-      title="Make a key"
+      title="Create a key"
       actions={
         <Button kind="primary" disabled={send.isPending} onClick={create}>
           Create it

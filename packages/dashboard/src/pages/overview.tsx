@@ -53,7 +53,7 @@ function Empty() {
   if (useDueSchedules(1).data?.data.length !== 0) return null;
   return (
     <Panel className="mb-4">
-      <NothingYet title="No promise was created yet." command="duly up --demo">
+      <NothingYet title="No jobs or schedules yet." command="duly up --demo">
         Create a job on the page Jobs, a schedule on the page Schedules, or let the demo do it.
       </NothingYet>
     </Panel>

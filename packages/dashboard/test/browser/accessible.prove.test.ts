@@ -82,7 +82,7 @@ test('axe finds nothing serious in dialogs, in light and dark', async (t) => {
     ['alerts', 'Add a rule'],
     ['alerts', 'Add a window'],
     ['webhooks', 'Add a webhook'],
-    ['keys', 'Make a key'],
+    ['keys', 'Create a key'],
     ['', 'Keyboard help'],
   ];
   for (const [path, name] of dialogs) {

@@ -29,10 +29,10 @@ test('a job is created by a form from the schema of its task, at once and by a r
   };
   await fill();
   await page.getByLabel('copies (optional)').fill('many');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.getByText('copies is not a number.').waitFor();
   await page.getByLabel('copies (optional)').fill('3');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.waitForURL(/\/jobs\/job_/);
   await page.getByText('Completed', { exact: true }).first().waitFor();
   const id = page.url().split('/').at(-1) as string;
@@ -42,7 +42,7 @@ test('a job is created by a form from the schema of its task, at once and by a r
   await page.getByLabel('When').selectOption('every');
   await page.getByLabel('Rule, as cron').fill('30 2 * * *');
   await page.getByText(/At 02:30 every day/).waitFor();
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.getByRole('heading', { name: 'send_mail', level: 1 }).waitFor();
   const schedule = await api('schedules/send_mail');
   assert.deepEqual(schedule.input, { to: 'ann@example.com', copies: 1, kind: 'rich' });
@@ -155,7 +155,7 @@ test('a schedule is edited, its next slot skipped, and past slots are created up
   await page.getByLabel('From').fill(day(3));
   await page.getByRole('button', { name: 'Show what it would create' }).click();
   assert.equal((await api('jobs')).data.length, 0, 'a look creates nothing');
-  await page.getByRole('button', { name: /Make 3 runs/ }).click();
+  await page.getByRole('button', { name: /Create 3 runs/ }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const { data } = await api('jobs');
   assert.deepEqual([...new Set(data.map(({ origin }: { origin: string }) => origin))], ['backfill']);
@@ -166,9 +166,9 @@ test('a key is created, shown once and revoked, and the audit knows', async (t) 
   const { page, api, open } = await openDashboard(t);
   await open('keys');
   const before = (await api('keys')).data.length;
-  await page.getByRole('button', { name: 'Make a key' }).click();
+  await page.getByRole('button', { name: 'Create a key' }).click();
   await page.getByLabel('What it is for').fill('nightly deploys');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.getByText('It is shown this once.').waitFor();
   await page.getByRole('button', { name: 'I have it' }).click();
   assert.equal((await api('keys')).data.length, before + 1);

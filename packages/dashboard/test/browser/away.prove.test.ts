@@ -14,7 +14,7 @@ test('a stream that a proxy refuses is asked for again', async (t) => {
     isRefused ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
   );
   await open('jobs');
-  await page.getByRole('button', { name: /cannot be heard/ }).waitFor();
+  await page.getByRole('button', { name: /does not answer/ }).waitFor();
   isRefused = false;
   await page.getByRole('button', { name: /^Live/ }).waitFor();
   await (await duly.taskNamed('noop').now(null)).result();

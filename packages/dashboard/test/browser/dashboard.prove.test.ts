@@ -29,7 +29,7 @@ test('a job is created in the dialog, its bar moves while it runs, and its end i
   await page.getByRole('button', { name: 'New job' }).click();
   await page.getByRole('combobox', { name: 'Type' }).fill('video_transcode');
   await page.getByLabel('Input, as JSON').fill('{"url":"<script>document.title=\'hacked\'</script>"}');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   const bar = page.getByRole('progressbar');
   await bar.and(page.locator('[aria-valuenow="50"]')).waitFor();
   await page.getByText('Transcoding 720p').first().waitFor();
@@ -123,7 +123,7 @@ test('a schedule is created, paused with a note, resumed and run, and its rule i
   await page.getByText(/hour/).first().waitFor();
   await page.getByLabel('Rule', { exact: true }).fill('30 2 * * *');
   await page.getByText(/At 02:30 every day/).waitFor();
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.getByRole('heading', { name: 'nightly' }).waitFor();
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await page.getByLabel('Why').fill('holidays');
@@ -144,7 +144,7 @@ test('the server goes away under an open page and comes back', async (t) => {
   await page.getByText('No job was created yet.').waitFor();
   await page.getByRole('button', { name: /^Live/ }).waitFor();
   await stopServer();
-  await page.getByRole('button', { name: /cannot be heard/ }).waitFor();
+  await page.getByRole('button', { name: /does not answer/ }).waitFor();
   await (await duly.taskNamed('noop').now(null)).result();
   await startServer();
   await page.getByRole('button', { name: /^Live/ }).waitFor();

@@ -36,7 +36,7 @@ test('a dialog has the focus in its first field, keeps what is typed, and says w
   await page.mouse.click(10, 880);
   await page.getByRole('button', { name: 'As JSON' }).click();
   await page.getByLabel('Input, as JSON').fill('{"user":"nobody"}');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   const message = page.locator('[data-toasts]').getByText(/does not fit its schema/);
   await message.waitFor();
   // What is said stands before the dialog and what darkens the page: whoever points at it meets it.
@@ -122,7 +122,7 @@ test('a time is typed by the clock that times are shown in', async (t) => {
   await page.getByLabel('When').selectOption('at');
   await page.getByText('In UTC.').waitFor();
   await page.getByRole('textbox', { name: 'Time' }).fill('2099-01-01T10:00');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create it' }).click();
   await page.getByRole('heading', { name: /later/, level: 1 }).waitFor();
   assert.equal((await api('jobs')).data[0].due_at, '2099-01-01T10:00:00.000Z');
 });

@@ -117,9 +117,9 @@ test('what is not there is said in a heading, and is not asked for again', async
 test('an empty store says how to fill it', async (t) => {
   const { page, duly, open } = await openDashboard(t);
   await open('');
-  await page.getByText('No promise was created yet.').waitFor();
+  await page.getByText('No jobs or schedules yet.').waitFor();
   await duly.taskNamed('first').in('1h', null);
-  await page.getByText('No promise was created yet.').waitFor({ state: 'detached' });
+  await page.getByText('No jobs or schedules yet.').waitFor({ state: 'detached' });
 });
 
 test('whoever asks for less motion gets none', async (t) => {

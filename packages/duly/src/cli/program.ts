@@ -336,7 +336,7 @@ function addStore(program: Command, action: ActionOf): void {
   const migrate = addCommand(
     program,
     'migrate',
-    'make the store, or bring its schema up to this version',
+    'create the store, or bring its schema up to this version',
   ).action(action(async () => (await import('../commands/migrate.ts')).migrate));
   addStorelessCommand(program, 'move', 'move everything to another store; nodes on the old one stop')
     .requiredOption('--from <url>', 'the store as it is')

@@ -1704,7 +1704,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make an alert rule */
+  /** Create an alert rule */
   'POST /api/alerts/rules': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1736,7 +1736,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Tell alerts to somebody */
+  /** Add a channel that alerts are sent to */
   'POST /api/alerts/channels': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1768,7 +1768,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make a maintenance window: once, or by the calendar */
+  /** Create a maintenance window: once, or by the calendar */
   'POST /api/alerts/windows': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1877,7 +1877,7 @@ export interface Operations {
     body: never;
     answer: string | null;
   };
-  /** Make a job */
+  /** Create a job */
   'POST /api/jobs': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -1939,7 +1939,7 @@ export interface Operations {
     } | undefined;
     answer: JobChange;
   };
-  /** Make a new job like this one, due now */
+  /** Create a new job like this one, due now */
   'POST /api/jobs/{id}/run-again': {
     path: { id: string };
     query: Record<never, never>;
@@ -1997,7 +1997,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make a key */
+  /** Create a key */
   'POST /api/keys': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -2128,7 +2128,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make a schedule, or edit the one of this name to be so */
+  /** Create a schedule, or edit the one with this name */
   'POST /api/schedules': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -2182,7 +2182,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make the stored schedules of an app what is declared */
+  /** Apply the schedules that an app declares */
   'POST /api/schedules/apply': {
     path: Record<never, never>;
     query: Record<never, never>;
@@ -2271,7 +2271,7 @@ export interface Operations {
       schedule: Schedule;
     };
   };
-  /** Make runs for slots of the past that have no COMPLETED one */
+  /** Create runs for slots of the past that have no COMPLETED one */
   'POST /api/schedules/{id}/backfill': {
     path: { id: string };
     query: Record<never, never>;
@@ -2438,7 +2438,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Make a webhook: an address that is told of the ends of jobs */
+  /** Create a webhook: a URL that is notified when jobs end */
   'POST /api/webhooks': {
     path: Record<never, never>;
     query: Record<never, never>;

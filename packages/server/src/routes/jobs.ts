@@ -38,7 +38,7 @@ const create = createRoute({
   path: '/api/jobs',
   operationId: 'createJob',
   tags,
-  summary: 'Make a job',
+  summary: 'Create a job',
   ...secured('run'),
   request: body(newJobSchema),
   responses: {
@@ -141,7 +141,7 @@ const runAgain = createRoute({
   path: '/api/jobs/{id}/run-again',
   operationId: 'runJobAgain',
   tags,
-  summary: 'Make a new job like this one, due now',
+  summary: 'Create a new job like this one, due now',
   ...secured('run'),
   request: { params: jobPath },
   responses: { 201: json(createdJobSchema, 'The new job.'), ...problems },

@@ -26,7 +26,7 @@ const create = createRoute({
   path: '/api/keys',
   operationId: 'createKey',
   tags,
-  summary: 'Make a key',
+  summary: 'Create a key',
   ...secured('admin', { tenant: 'refused', secrets: ['key'] }),
   request: body(newKeySchema),
   responses: { 201: json(createdKeySchema, 'The key; it is shown only here.'), ...problems },

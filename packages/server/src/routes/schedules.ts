@@ -91,7 +91,7 @@ const put = createRoute({
   path: '/api/schedules',
   operationId: 'putSchedule',
   tags,
-  summary: 'Make a schedule, or edit the one of this name to be so',
+  summary: 'Create a schedule, or edit the one with this name',
   ...secured('operate'),
   request: body(newScheduleSchema),
   responses: {
@@ -128,7 +128,7 @@ const apply = createRoute({
   path: '/api/schedules/apply',
   operationId: 'applySchedules',
   tags,
-  summary: 'Make the stored schedules of an app what is declared',
+  summary: 'Apply the schedules that an app declares',
   ...secured('operate', { tenant: 'refused' }),
   request: body(declaredSetSchema),
   responses: { 200: json(listOf(scheduleDiffSchema), 'What was done.'), ...problems },
@@ -263,7 +263,7 @@ const backfill = createRoute({
   path: '/api/schedules/{id}/backfill',
   operationId: 'backfillSchedule',
   tags,
-  summary: 'Make runs for slots of the past that have no COMPLETED one',
+  summary: 'Create runs for slots of the past that have no COMPLETED one',
   ...secured('operate'),
   request: {
     params: path,

@@ -41,7 +41,7 @@ const create = createRoute({
   path: '/api/webhooks',
   operationId: 'createWebhook',
   tags,
-  summary: 'Make a webhook: an address that is told of the ends of jobs',
+  summary: 'Create a webhook: a URL that is notified when jobs end',
   ...secured('admin', { secrets: ['secret'] }),
   request: body(newWebhookSchema),
   responses: { 201: json(createdWebhookSchema, 'It was created.'), ...problems },

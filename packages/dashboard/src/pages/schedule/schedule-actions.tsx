@@ -109,7 +109,7 @@ function PauseSchedule({ schedule, onClose }: { schedule: Schedule; onClose: () 
   return (
     <PauseDialog
       title={`Pause ${schedule.name}`}
-      about="Nothing is decided until it goes on. Jobs already created run."
+      about="Nothing is decided while it is paused. Jobs that exist already run."
       isPending={pause.isPending}
       onPause={(words) => pause.mutate(words, { onSuccess: onClose, onError: toasts.complain })}
       onClose={onClose}
