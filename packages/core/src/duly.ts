@@ -791,6 +791,6 @@ export class Duly {
 function stoppedError() {
   return dulyError('stopped', {
     message: 'This Duly was stopped and takes no more calls.',
-    hint: 'Make a new one.',
+    hint: 'Create a new one.',
   });
 }

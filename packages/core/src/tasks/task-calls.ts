@@ -123,7 +123,7 @@ export function createTask<Input, Result>(
       if (bytes > manyBytesMax) {
         throw dulyError('input_too_large', {
           message: `The inputs of ${inputs.length} jobs of task "${task.name}" are together more than ${manyBytesMax} bytes.`,
-          hint: 'Make them in several calls.',
+          hint: 'Create them in several calls.',
           details: { type: task.name, maxBytes: manyBytesMax },
         });
       }
@@ -173,7 +173,7 @@ function checkMany<Input>(
       'inputs',
       inputs.length,
       `to be at most ${manyCountMax} in one call`,
-      'Make them in several calls.',
+      'Create them in several calls.',
     );
   }
   // One key for all of them would fold the whole list into one job.

@@ -55,7 +55,7 @@ export function refuseUnmakable(store: string): void {
   if (found === null || found?.isDirectory()) return;
   throw new DulyError('store_unavailable', {
     message: `There is no folder "${folder}" to keep the store "${path}" in.`,
-    hint: 'Make the folder first, or name another file with --store sqlite:<path>.',
+    hint: 'Create the folder first, or name another file with --store sqlite:<path>.',
     details: { path: resolve(path) },
   });
 }

@@ -94,7 +94,7 @@ function printForecast({ out }: CommandContext, result: Forecast, command: (word
   const { load, jitter, withWorkers } = result;
   if (result.schedules === 0) {
     out.line('There are no schedules to play forward.');
-    out.line(`Make one: ${command("schedules add nightly --type hello --cron '0 2 * * *'")}`);
+    out.line(`Create one: ${command("schedules add nightly --type hello --cron '0 2 * * *'")}`);
     return;
   }
   const span = `${result.from.toISOString()} to ${result.to.toISOString()}`;

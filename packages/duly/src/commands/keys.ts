@@ -25,7 +25,7 @@ export async function keysLs(context: CommandContext, options: CommonOptions): P
       return;
     }
     if (list.length === 0) {
-      context.err.line(`There are no keys. Make one: ${command('keys add --scope admin')}`);
+      context.err.line(`There are no keys. Create one: ${command('keys add --scope admin')}`);
       return;
     }
     const now = systemClock.now();

@@ -71,7 +71,7 @@ export async function listen(server: DulyServer, options: ListenOptions = {}): P
   if (!loopback.has(host) && !(await server.keys.any())) {
     throw new DulyError('listen_refused', {
       message: `Without a key the server listens to this machine only, not on "${host}".`,
-      hint: 'Make one first: duly keys add --scope admin',
+      hint: 'Create one first: duly keys add --scope admin',
       details: { host },
     });
   }

@@ -189,7 +189,7 @@ async function prepare(target: MigrationTarget, mustExist: boolean): Promise<voi
   if (mustExist && state.version === 0) {
     throw dulyError('store_not_found', {
       message: `There is no store at ${place}: the schema "${schema}" is not there.`,
-      hint: 'Make it with "duly migrate", start one with "duly up", or name another with --store.',
+      hint: 'Create it with "duly migrate", start one with "duly up", or name another with --store.',
       details: { place, schema },
     });
   }
@@ -222,7 +222,7 @@ function refuseUnfit(server: ServerFacts, place: string): void {
   if (server.encoding !== 'UTF8') {
     refuse(
       `The database at ${place} is encoded in ${server.encoding}; Duly needs UTF8.`,
-      'Make a database with it: createdb --encoding UTF8 --template template0 <name>',
+      'Create a database with it: createdb --encoding UTF8 --template template0 <name>',
     );
   }
   if (server.isolation !== 'read committed') {

@@ -99,8 +99,8 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
         message: `There is no store at ${place}: ${said}.`,
         hint:
           state === '3D000'
-            ? 'Make the database first (createdb), or name another one in the address.'
-            : 'Its tables are not there (any more). Make them with: duly migrate',
+            ? 'Create the database first (createdb), or name another one in the address.'
+            : 'Its tables are not there (any more). Create them with: duly migrate',
         details,
         cause: error,
       });

@@ -33,7 +33,7 @@ export function notOpen(place: string, why: string, cause?: unknown): DulyError 
 export function unsupportedTx(place: string): DulyError {
   return dulyError('tx_unsupported', {
     message: `The store at ${place} cannot work inside a transaction of your own.`,
-    hint: 'Make the job after you have committed. Stores on PostgreSQL and SQLite can.',
+    hint: 'Create the job after you have committed. Stores on PostgreSQL and SQLite can.',
     details: { place },
   });
 }
