@@ -38,11 +38,11 @@ export function watchStoreSeam(listener: SeamListener): void {
   };
 
   Worker.prototype.emit = function (this: Worker, name: string, ...args: never[]) {
-    if (name === 'message') hear(this, args[0] as unknown as FromThread);
+    if (name === 'message') onNotification(this, args[0] as unknown as FromThread);
     return emit.call(this, name, ...args);
   } as typeof emit;
 
-  function hear(worker: Worker, message: FromThread): void {
+  function onNotification(worker: Worker, message: FromThread): void {
     if (message?.kind === 'begun') listener.begun();
     if (message?.kind === 'delivered') {
       const { claim, reply } = message.delivered;

@@ -141,13 +141,13 @@ test('a second signal stops at once', async (t) => {
   await up.line(/is up/);
   await folder.duly('run', 'endless');
   await up.line(/endless started/);
-  let isHeard = false;
+  let isReached = false;
   const received = up.line(/^Giving back what runs/).then(() => {
-    isHeard = true;
+    isReached = true;
   });
   // Signals close together are one, so it takes some.
   for await (const _ of setInterval(100)) {
-    if (isHeard) break;
+    if (isReached) break;
     up.signal('SIGTERM');
   }
   await received;

@@ -175,7 +175,7 @@ it('closing does not wait for a server that does not answer', async () => {
 
 it('a process whose store was cut off without a word ends soon after it has closed it', async () => {
   const proxy = await startTcpProxy(Number(new URL(url).port));
-  const fixture = fileURLToPath(new URL('./fixtures/close-when-told.ts', import.meta.url));
+  const fixture = fileURLToPath(new URL('./fixtures/close-when-asked.ts', import.meta.url));
   // Without the flags of this process: of what `test:nodes` gives to Node 22 one keeps a process alive, which is what is asked here.
   const child = fork(fixture, [inSchema(throughPort(url, proxy.port), freshSchema())], { execArgv: [] });
   assert.deepEqual(await once(child, 'message'), ['open', undefined]);
