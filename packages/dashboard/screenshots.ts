@@ -129,7 +129,7 @@ const addresses: Record<string, string> = {
   day: 'day',
   forecast: 'forecast?hours=24&workers=2',
   queues: 'queues',
-  workers: 'workers',
+  nodes: 'nodes',
   dead: 'dead',
   alerts: 'alerts',
   webhooks: 'webhooks',

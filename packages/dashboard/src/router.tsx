@@ -68,8 +68,8 @@ const routes = root.addChildren([
     lazyRouteComponent(() => import('./pages/queues.tsx'), 'QueuesPage'),
   ),
   page(
-    '/workers',
-    lazyRouteComponent(() => import('./pages/workers.tsx'), 'NodesPage'),
+    '/nodes',
+    lazyRouteComponent(() => import('./pages/nodes.tsx'), 'NodesPage'),
   ),
   page(
     '/dead',

@@ -25,7 +25,7 @@ test('up runs the tasks of a config that holds options and definitions', async (
   assert.equal(job.code, 0, job.err);
   assert.match(job.out, /result: 42\n$/);
   assert.equal((await folder.duly('run', 'more', '--watch')).code, 0);
-  assert.equal((await folder.json('workers')).data[0].app, 'studio');
+  assert.equal((await folder.json('nodes')).data[0].app, 'studio');
   assert.ok(!existsSync(join(folder.path, 'duly.db')), 'commands find the store through the config too');
 });
 

@@ -62,8 +62,8 @@ test('commands say the same of a server as of its store', async (t) => {
     lines.map((line) => JSON.parse(line).id),
     [later.id, failed.id, created.id],
   );
-  assert.equal((await folder.json('workers', ...there)).data.length, 1);
-  assert.match((await folder.duly('workers', ...there)).out, /hello/);
+  assert.equal((await folder.json('nodes', ...there)).data.length, 1);
+  assert.match((await folder.duly('nodes', ...there)).out, /hello/);
   assert.match((await folder.duly('jobs', 'logs', created.id, ...there)).out, /Greeting Ada/);
 
   assert.equal((await folder.json('jobs', 'cancel', later.id, ...there)).result, 'changed');

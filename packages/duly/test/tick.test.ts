@@ -28,7 +28,7 @@ test('a tick does what is due and what falls due in its time, and then ends', as
   const idle = await folder.duly('tick', '--for', '1s');
   assert.match(idle.out, /^Nothing was due\. Next due in (1 h|60 min|59 min)\.\n$/);
   assert.deepEqual([(await folder.duly('tick', '--for', '1s', '--quiet')).out, idle.code], ['', 0]);
-  assert.deepEqual((await folder.json('workers')).data, [], 'it left');
+  assert.deepEqual((await folder.json('nodes')).data, [], 'it left');
 });
 
 test('ticks beside each other run every job once', async (t) => {

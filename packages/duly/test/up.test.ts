@@ -36,7 +36,7 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   assert.equal(schedules[0].words, 'Every minute, in UTC.');
   assert.equal(schedules[0].app, 'duly-demo');
 
-  const workers = await folder.json('workers');
+  const workers = await folder.json('nodes');
   assert.equal(workers.data.length, 1);
   assert.deepEqual(workers.data[0].roles, ['scheduler', 'worker', 'maintenance']);
 
@@ -46,7 +46,7 @@ test('up --demo on an empty store makes three jobs and shows how each of them en
   assert.match(out, /Draining.*\nStopped\.\n$/s);
   assert.equal(err, '');
   assert.ok(!out.includes('\u001b'), 'no colours and no cursor moves off a terminal');
-  assert.deepEqual((await folder.json('workers')).data, []);
+  assert.deepEqual((await folder.json('nodes')).data, []);
 
   const again = folder.start('up', '--demo');
   await again.line(/dead retry --all$/);
@@ -171,7 +171,7 @@ test('a job that was cut off shows what was started and what was spent', async (
   await up.line(/is up/);
   const id = (await folder.duly('run', 'endless')).out.trim();
   await up.line(/endless started/);
-  const [node] = (await folder.json('workers')).data;
+  const [node] = (await folder.json('nodes')).data;
   assert.equal(node.running, 1, 'counted by the store: the node has sent no heartbeat since');
   assert.equal(node.silent, false);
   await folder.duly('jobs', 'cancel', id, '--terminate');
@@ -212,7 +212,7 @@ test('a node tells as JSON what it does, one object on each line', async (t) => 
   const settled = JSON.parse(await worker.line(/"event":"job\.settled"/));
   assert.equal(settled.id, created.id);
   assert.equal(settled.status, 'COMPLETED');
-  const [node] = (await folder.json('workers')).data;
+  const [node] = (await folder.json('nodes')).data;
   assert.equal(node.concurrency, 2);
   assert.deepEqual(node.queues, ['default', 'brief']);
   worker.signal('SIGTERM');

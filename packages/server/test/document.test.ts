@@ -104,7 +104,7 @@ test('jobs are what the document says, in every status', async (t) => {
   await ask('POST /api/jobs/{id}/retry', { at: [ids[2] as string], body: {} });
   await ask('POST /api/jobs/{id}/run-again', { at: [ids[0] as string] });
   await ask('GET /api/jobs/{id}', { at: ['job_none'] });
-  for (const path of ['queues', 'workers', 'tasks', 'stats', 'stats/trend', 'upcoming', 'alerts', 'audit']) {
+  for (const path of ['queues', 'nodes', 'tasks', 'stats', 'stats/trend', 'upcoming', 'alerts', 'audit']) {
     await ask(`GET /api/${path}`);
   }
 });

@@ -157,7 +157,7 @@ test('a query is refused where a route takes none, so that nobody takes it for a
   for (const [path, body] of [
     ['/api/keys?tenant=a'],
     ['/api/dead/groups?type=x'],
-    ['/api/workers?limit=1'],
+    ['/api/nodes?limit=1'],
     ['/api/jobs?delay=1h', { type: 'x' }],
     ['/api/queues/mail/pause?until=1h', {}],
   ] as const) {
@@ -253,7 +253,7 @@ test('hints speak of what can be sent, not of code', async (t) => {
     ['/api/schedules', { ...rule, cron: '0 0 * * *', rate: '1h' }, /{ "rate": "10m" }/],
     ['/api/schedules', { ...rule, cron: '0 0 * * *', start_at: 'x' }, /Write it like/],
     ['/api/queues/q/pause', { until: 'x' }, /Write it like/],
-    ['/api/workers/nobody/drain', {}, /silent for 40 s/],
+    ['/api/nodes/nobody/drain', {}, /silent for 40 s/],
     ['/api/alerts/windows', { from: 'x', until: 'y' }, /Write it like/],
   ];
   for (const [path, body, expected] of asked) {

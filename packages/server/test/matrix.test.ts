@@ -191,7 +191,7 @@ const otherwise: Readonly<Record<string, [status: number, why: string]>> = {
   'GET /api/ws': [426, 'fetch() opens no WebSocket'],
   'POST /signin': [401, 'no sign-in link was opened'],
   'POST /api/locks/{name}/acquire': [409, 'the samples hold the lock'],
-  'POST /api/workers/{id}/drain': [404, 'no node runs'],
+  'POST /api/nodes/{id}/drain': [404, 'no node runs'],
 };
 
 test('an admin key succeeds at every operation with its samples', async (t) => {

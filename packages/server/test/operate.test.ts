@@ -55,17 +55,17 @@ test('workers: what a node is and runs; one that is asked to drain takes no more
   });
   await ask('/api/jobs', { body: { type: 'hold' } });
   await running.promise;
-  const { data } = (await ask('/api/workers')).json;
+  const { data } = (await ask('/api/nodes')).json;
   assert.equal(data.length, 1);
   assert.deepEqual(
     [data[0].app, data[0].concurrency, data[0].running, data[0].running_by_type, data[0].silent],
     ['server-test', 3, 1, [{ type: 'hold', count: 1 }], false],
   );
   assert.equal('declares' in data[0], false);
-  assert.equal((await ask('/api/workers/node_x/drain', { method: 'POST' })).json.code, 'node_not_found');
-  const asked = await ask(`/api/workers/${data[0].id}/drain`, { method: 'POST' });
+  assert.equal((await ask('/api/nodes/node_x/drain', { method: 'POST' })).json.code, 'node_not_found');
+  const asked = await ask(`/api/nodes/${data[0].id}/drain`, { method: 'POST' });
   assert.equal(asked.status, 202);
-  assert.notEqual((await ask('/api/workers')).json.data[0].drain_requested_at, null);
+  assert.notEqual((await ask('/api/nodes')).json.data[0].drain_requested_at, null);
   release.resolve();
   await duly.stop();
 });

@@ -63,7 +63,7 @@ export async function createSamples({ duly, ask }: Fixture): Promise<Samples> {
       ['/api/keys/', key],
       ['/api/locks/', 'only-for-a'],
       ['/api/values/', 'only', 'for-a'],
-      ['/api/workers/', 'node_none'],
+      ['/api/nodes/', 'node_none'],
     ],
     bodies: {
       'POST /api/jobs': { type: 'work', tenant: 'a' },

@@ -154,7 +154,7 @@ async function checkWork(
     else stuck.push(`${what} (none of them has started for a minute)`);
   }
   if (stuck.length > 0) {
-    const hint = 'Look at what the nodes say ("duly workers") and at one of the jobs ("duly why <id>").';
+    const hint = 'Look at what the nodes say ("duly nodes") and at one of the jobs ("duly why <id>").';
     checks.push(bad('jobs', `Jobs wait and do not move: ${stuck.join('; ')}.`, hint));
   } else if (behind.length > 0) {
     const hint = 'More work comes than is done: add nodes, or raise their concurrency.';
@@ -196,7 +196,7 @@ function checkNodes({ now, nodes }: NodesReply, hasSchedules: boolean): HealthCh
   const takers = live.filter(({ roles, notReady }) => roles.includes('worker') && notReady === null);
   if (takers.length === 0) {
     const reason = live.find(({ roles }) => roles.includes('worker'))?.notReady ?? '';
-    return bad('nodes', `No node takes jobs: ${reason}`, 'Look at them with "duly workers".');
+    return bad('nodes', `No node takes jobs: ${reason}`, 'Look at them with "duly nodes".');
   }
   if (hasSchedules && !plays('scheduler'))
     return bad('nodes', 'No live node decides schedules.', 'Start one with the role "scheduler".');
@@ -213,7 +213,7 @@ function checkNodes({ now, nodes }: NodesReply, hasSchedules: boolean): HealthCh
     return warning(
       'nodes',
       message,
-      'They are gone, or cannot reach the store. Look at them with "duly workers".',
+      'They are gone, or cannot reach the store. Look at them with "duly nodes".',
     );
   }
   return ok('nodes', `${live.length} live.`);

@@ -6,10 +6,10 @@ import type {
   AuditEntry,
   Key,
   Lock,
+  Node,
   Pause,
   Queues,
   Task,
-  Worker,
 } from '@duly/server/client';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSeesAll } from '../shell/caller.tsx';
@@ -23,10 +23,10 @@ export type {
   AlertWindow,
   AuditEntry,
   Key,
+  Node,
   Pause,
   Queue,
   Task,
-  Worker,
 } from '@duly/server/client';
 
 /** All queues, and how many jobs are in each status. */
@@ -51,10 +51,10 @@ export function pauseName({ scope, name }: Pick<Pause, 'scope' | 'name'>): strin
 }
 
 /** All live nodes. */
-export function useWorkers() {
+export function useNodes() {
   return useQuery({
-    queryKey: ['workers'],
-    queryFn: ({ signal }) => get<Page<Worker>>('api/workers', {}, signal),
+    queryKey: ['nodes'],
+    queryFn: ({ signal }) => get<Page<Node>>('api/nodes', {}, signal),
   });
 }
 

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useWorkers } from '../api/operations.ts';
+import { useNodes } from '../api/operations.ts';
 import { failureShare, shareText, useStats } from '../api/stats.ts';
 import { duration } from '../time/format.ts';
 import { Time } from '../time/time.tsx';
@@ -10,10 +10,10 @@ import { Cell, Table } from '../ui/table.tsx';
 /** Every task that a worker handles, or of which a job ended in the last week: how its jobs end and how long they take. */
 export function TasksPage() {
   const stats = useStats('7d');
-  const workers = useWorkers();
+  const nodes = useNodes();
   if (stats.data === undefined) return <QueryState isPage query={stats} />;
   const handled = new Map<string, number>();
-  for (const { tasks, silent } of workers.data?.data ?? []) {
+  for (const { tasks, silent } of nodes.data?.data ?? []) {
     if (silent) continue;
     for (const { type } of tasks) handled.set(type, (handled.get(type) ?? 0) + 1);
   }

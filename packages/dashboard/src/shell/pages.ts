@@ -39,7 +39,7 @@ export const pageLinks: readonly PageLink[] = [
   { to: '/forecast', name: 'Forecast', icon: ChartLine, letter: 'f', scope: 'read' },
   { to: '/tasks', name: 'Tasks', icon: Blocks, letter: 't', scope: 'read', isOfStore: true },
   { to: '/queues', name: 'Queues', icon: Layers, letter: 'q', scope: 'read', isOfStore: true },
-  { to: '/workers', name: 'Nodes', icon: Server, letter: 'w', scope: 'read', isOfStore: true },
+  { to: '/nodes', name: 'Nodes', icon: Server, letter: 'n', scope: 'read', isOfStore: true },
   { to: '/dead', name: 'Dead letters', icon: Skull, letter: 'x', scope: 'read' },
   { to: '/locks', name: 'Locks', icon: Lock, letter: 'l', scope: 'read', isOfStore: true },
   { to: '/alerts', name: 'Alerts', icon: Bell, letter: 'a', scope: 'read', isOfStore: true },

@@ -31,7 +31,7 @@ function assertNothingSerious(where: string, violations: Violations): void {
 
 const pages = [
   ...['', 'jobs', 'schedules', 'day', 'forecast', 'tasks', 'tasks/noop', 'queues'],
-  ...['workers', 'dead', 'locks', 'alerts', 'webhooks', 'keys', 'audit'],
+  ...['nodes', 'dead', 'locks', 'alerts', 'webhooks', 'keys', 'audit'],
 ];
 
 test('axe finds nothing serious on any page, in light and dark', async (t) => {

@@ -196,7 +196,7 @@ test('under a path of its own everything is found there', async (t) => {
   await open('queues');
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('No node is live.').waitFor();
-  assert.equal(page.url(), `${url}/workers`);
+  assert.equal(page.url(), `${url}/nodes`);
   assert.deepEqual(complaints, []);
   assert.deepEqual(strangers, []);
 });

@@ -111,9 +111,9 @@ test('a queue, a type and everything is paused with a note and resumed, a worker
   );
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
-  await open('workers');
+  await open('nodes');
   await page.getByRole('button', { name: 'Drain' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Drain' }).click();
   await page.getByText('draining').waitFor();
-  assert.notEqual((await api('workers')).data[0].drain_requested_at, null);
+  assert.notEqual((await api('nodes')).data[0].drain_requested_at, null);
 });

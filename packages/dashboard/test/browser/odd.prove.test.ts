@@ -48,7 +48,7 @@ test('no page is wider than its window, whatever things are called', async (t) =
     note: 'h'.repeat(300),
   });
   const paths = [
-    ...['', 'jobs', 'schedules', 'day', 'forecast', 'tasks', `tasks/${long}`, 'queues', 'workers', 'dead'],
+    ...['', 'jobs', 'schedules', 'day', 'forecast', 'tasks', `tasks/${long}`, 'queues', 'nodes', 'dead'],
     ...['locks', 'alerts', 'webhooks', 'keys', 'audit', `jobs/${failed.id}`, `schedules/${long}-nightly`],
     `webhooks/${hook.id}`,
   ];

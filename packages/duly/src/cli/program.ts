@@ -302,7 +302,7 @@ function addProfiles(program: Command, action: ActionOf): void {
 }
 
 function addStore(program: Command, action: ActionOf): void {
-  addCommand(program, 'top', 'queues, workers and running jobs, live; off a terminal once')
+  addCommand(program, 'top', 'queues, nodes and running jobs, live; off a terminal once')
     .option('--every <duration>', 'how often it looks (default 1s)')
     .action(action(async () => (await import('../commands/top.ts')).top));
   addStorelessCommand(program, 'completion', 'print a script that completes commands and options')
@@ -312,8 +312,8 @@ function addStore(program: Command, action: ActionOf): void {
   addCommand(program, 'queues', 'what is ready in which queue, and how many jobs are in each status').action(
     action(async () => (await import('../commands/queues.ts')).queues),
   );
-  addCommand(program, 'workers', 'the live nodes, and what they run').action(
-    action(async () => (await import('../commands/workers.ts')).workers),
+  addCommand(program, 'nodes', 'the live nodes, and what they run').action(
+    action(async () => (await import('../commands/nodes.ts')).nodes),
   );
   const locks = addGroup(program, 'locks', 'locks, leaderships and what once() holds');
   addCommand(locks, 'ls', 'list who holds which locks, by kind and name')

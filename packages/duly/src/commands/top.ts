@@ -21,7 +21,7 @@ interface Look {
 // As many as a tall terminal shows.
 const runningMax = 100;
 
-/** `duly top`: queues, workers and what runs, looked at again and again; off a terminal once. */
+/** `duly top`: queues, nodes and what runs, looked at again and again; off a terminal once. */
 export async function top(
   context: CommandContext,
   options: CommonOptions & { every?: string },
@@ -118,7 +118,7 @@ function jsonOf({ queues, nodes, running, hasMore }: Look): object {
       paused: pause !== null,
       ready: lanes.reduce((sum, lane) => sum + lane.ready.count, 0),
     })),
-    workers: toSnakeCase(nodes),
+    nodes: toSnakeCase(nodes),
     running: running.map((job) => toJobJson(job)),
     more_running: hasMore,
   };

@@ -150,7 +150,7 @@ export function createRemoteDuly(server: RemoteServer, onChange: (page: string) 
       (await data('GET /api/audit', { query: { subject, limit } }).catch(() => [])).map((one) =>
         fromJson(one),
       ),
-    nodes: async () => (await data('GET /api/workers')).map((one) => fromJson(one)),
+    nodes: async () => (await data('GET /api/nodes')).map((one) => fromJson(one)),
     pauses: async () => (await data('GET /api/pauses')).map((one) => fromJson(one)),
     async pause(target: PauseTarget, options: { note?: string; until?: number } = {}) {
       const { body } = noted(options) as { body: object };

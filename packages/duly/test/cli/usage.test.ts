@@ -150,7 +150,7 @@ test('commands that look say that there is no store instead of making one', asyn
     ['dead', 'ls'],
     ['why', 'job_a'],
     ['queues'],
-    ['workers'],
+    ['nodes'],
     ['locks', 'ls'],
     ['pause', 'all'],
   ]) {

@@ -1005,6 +1005,33 @@ export type NewWebhook = {
   tenant?: string | null;
 };
 
+export type Node = {
+  id: string;
+  app: string;
+  release: string | null;
+  host: string;
+  pid: number;
+  roles: string[];
+  tasks: {
+    type: string;
+    version: number;
+    concurrency?: number | null;
+  }[];
+  queues: string[] | null;
+  concurrency: number;
+  running: number;
+  running_by_type: {
+    type: string;
+    count: number;
+  }[];
+  not_ready: string | null;
+  started_at: string;
+  heartbeat_at: string;
+  /** It has missed a heartbeat, and may be gone. */
+  silent: boolean;
+  drain_requested_at: string | null;
+};
+
 export type Pause = {
   scope: "all" | "queue" | "type";
   name: string | null;
@@ -1463,33 +1490,6 @@ export type Why = {
   timeout_ms: number | null;
   error: JobError | null;
   as_of_at: string;
-};
-
-export type Worker = {
-  id: string;
-  app: string;
-  release: string | null;
-  host: string;
-  pid: number;
-  roles: string[];
-  tasks: {
-    type: string;
-    version: number;
-    concurrency?: number | null;
-  }[];
-  queues: string[] | null;
-  concurrency: number;
-  running: number;
-  running_by_type: {
-    type: string;
-    count: number;
-  }[];
-  not_ready: string | null;
-  started_at: string;
-  heartbeat_at: string;
-  /** It has missed a heartbeat, and may be gone. */
-  silent: boolean;
-  drain_requested_at: string | null;
 };
 
 export type WorkerClaim = {
@@ -2495,18 +2495,18 @@ export interface Operations {
     answer: RotatedSecrets;
   };
   /** The live nodes, and what they run */
-  'GET /api/workers': {
+  'GET /api/nodes': {
     path: Record<never, never>;
     query: Record<never, never>;
     body: never;
     answer: {
-      data: Worker[];
+      data: Node[];
       has_more: boolean;
       next_cursor: string | null;
     };
   };
   /** Ask a node to take no more work */
-  'POST /api/workers/{id}/drain': {
+  'POST /api/nodes/{id}/drain': {
     path: { id: string };
     query: Record<never, never>;
     body: never;

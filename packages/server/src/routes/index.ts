@@ -12,6 +12,7 @@ import { jobRoutes } from './jobs.ts';
 import { keyRoutes } from './keys.ts';
 import { lockRoutes } from './locks.ts';
 import { metricRoutes } from './metrics.ts';
+import { nodeRoutes } from './nodes.ts';
 import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './session.ts';
@@ -22,7 +23,6 @@ import { upcomingRoutes } from './upcoming.ts';
 import { valueRoutes } from './values.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { workerRoutes } from './worker.ts';
-import { workerListRoutes } from './workers.ts';
 
 /** Every file of routes. Inside a file an address with a fixed word comes before one with a name in its place. */
 export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<ServerEnv>)[] = [
@@ -47,6 +47,6 @@ export const allRoutes: readonly ((context: ServerContext) => OpenAPIHono<Server
   taskRoutes,
   valueRoutes,
   webhookRoutes,
-  workerListRoutes,
+  nodeRoutes,
   workerRoutes,
 ];

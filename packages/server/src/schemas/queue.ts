@@ -60,7 +60,7 @@ export const pauseFields = {
 };
 
 /** A live node. */
-export const workerSchema = z
+export const nodeSchema = z
   .strictObject({
     id: z.string(),
     app: z.string(),
@@ -81,7 +81,7 @@ export const workerSchema = z
     silent: z.boolean().openapi({ description: 'It has missed a heartbeat, and may be gone.' }),
     drain_requested_at: instant.nullable(),
   })
-  .openapi('Worker');
+  .openapi('Node');
 
 /** Who did what to a promise already made. */
 export const auditSchema = z

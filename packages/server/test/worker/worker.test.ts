@@ -270,7 +270,7 @@ test('a worker that is asked to drain is told so and given nothing', async (t) =
   const { create, claim, duly, ask } = await setup(t);
   await claim();
   const [node] = (await duly.nodes()).filter(({ id }) => id.startsWith('remote:hand@key:'));
-  const drained = await ask(`/api/workers/${encodeURIComponent(node?.id ?? '')}/drain`, { body: {} });
+  const drained = await ask(`/api/nodes/${encodeURIComponent(node?.id ?? '')}/drain`, { body: {} });
   assert.ok(drained.status < 300, drained.text);
   await create();
   let answer = await claim({ running: 1 });

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { BellRing, type LucideIcon, PauseCircle, TriangleAlert } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { pauseName, type Queue, useAlerts, usePauses, useWorkers } from '../../api/operations.ts';
+import { pauseName, type Queue, useAlerts, useNodes, usePauses } from '../../api/operations.ts';
 import { countText } from '../../api/page.ts';
 import { Time, useNow } from '../../time/time.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -20,7 +20,7 @@ interface Notice {
   /** Since when; null: it is not known. */
   at: string | null;
   /** Where something can be done about it. */
-  link: { to: '/alerts' | '/queues' | '/workers'; name: string };
+  link: { to: '/alerts' | '/queues' | '/nodes'; name: string };
 }
 
 /** Only what a person can do something about: alerts that fire, what is paused, and tasks that nobody handles. */
@@ -86,11 +86,11 @@ function usePaused(): Notice[] {
 }
 
 function useUnattended(queues: readonly Queue[]): Notice[] {
-  const workers = useWorkers().data?.data;
+  const nodes = useNodes().data?.data;
   const now = useNow();
-  if (workers === undefined) return [];
+  if (nodes === undefined) return [];
   const handled = new Set(
-    workers.filter(({ silent }) => !silent).flatMap(({ tasks }) => tasks.map(({ type }) => type)),
+    nodes.filter(({ silent }) => !silent).flatMap(({ tasks }) => tasks.map(({ type }) => type)),
   );
   const notice = { tone: 'warn', icon: TriangleAlert, at: null } as const;
   return [
@@ -100,13 +100,13 @@ function useUnattended(queues: readonly Queue[]): Notice[] {
       text: `No worker handles ${type}: ${countText(ready)} ${ready.count === 1 ? 'waits' : 'wait'}${queueCount > 1 ? ` in ${queueCount.toLocaleString('en')} queues` : ''}. Start one that defines the task.`,
       link: { to: '/queues', name: 'Queues' } as const,
     })),
-    ...workers
+    ...nodes
       .filter(({ not_ready, roles }) => not_ready !== null && roles.includes('worker'))
       .map(({ id, host, pid, not_ready }) => ({
         ...notice,
         key: `node ${id}`,
         text: `The node on ${host} (pid ${pid}) takes no work: ${not_ready}`,
-        link: { to: '/workers', name: 'Nodes' } as const,
+        link: { to: '/nodes', name: 'Nodes' } as const,
       })),
   ];
 }

@@ -12,20 +12,20 @@ const silentMs = 15_000;
 // More running jobs than this are not counted one by one; then each node's own number, as old as its last heartbeat, has to do.
 const countMax = 1_000;
 
-/** `duly workers`. */
-export async function workers(context: CommandContext, options: CommonOptions): Promise<undefined> {
+/** `duly nodes`. */
+export async function nodes(context: CommandContext, options: CommonOptions): Promise<undefined> {
   await withClient(context, options, async ({ duly, command }) => {
-    const nodes = await countRunning(duly, await duly.nodes());
+    const live = await countRunning(duly, await duly.nodes());
     const now = systemClock.now();
     if (context.json) {
-      const data = nodes.map((node) => ({
+      const data = live.map((node) => ({
         ...(toSnakeCase(node) as object),
         silent: now - node.heartbeatAt.getTime() > silentMs,
       }));
       printJson(context.out, listJson(data));
       return;
     }
-    if (nodes.length === 0) {
+    if (live.length === 0) {
       context.err.line(`No node is live. Start one: ${command('up')}`);
       return;
     }
@@ -40,7 +40,7 @@ export async function workers(context: CommandContext, options: CommonOptions): 
         { title: 'HEARTBEAT', align: 'right', leaveOut: 4 },
         { title: 'TAKES', widthMin: 12 },
       ],
-      nodes.map((node) => [
+      live.map((node) => [
         node.id,
         oneLine(node.app),
         `${oneLine(node.host)}:${node.pid}`,

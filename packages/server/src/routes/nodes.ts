@@ -5,27 +5,27 @@ import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';
 import { json, listJson, listOf } from '../schemas/answers.ts';
 import { problems } from '../schemas/problem.ts';
-import { workerSchema } from '../schemas/queue.ts';
+import { nodeSchema } from '../schemas/queue.ts';
 import { newRoutes } from './new-routes.ts';
 
-const tags = ['workers'];
+const tags = ['nodes'];
 // A node sends a heartbeat every 10 s. One that has missed a heartbeat and half of the next may be gone; after 40 s it is no longer listed.
 const silentMs = 15_000;
 
 const list = createRoute({
   method: 'get',
-  path: '/api/workers',
-  operationId: 'listWorkers',
+  path: '/api/nodes',
+  operationId: 'listNodes',
   tags,
   summary: 'The live nodes, and what they run',
   ...secured('read', { tenant: 'refused' }),
-  responses: { 200: json(listOf(workerSchema), 'The nodes.'), ...problems },
+  responses: { 200: json(listOf(nodeSchema), 'The nodes.'), ...problems },
 });
 
 const drain = createRoute({
   method: 'post',
-  path: '/api/workers/{id}/drain',
-  operationId: 'drainWorker',
+  path: '/api/nodes/{id}/drain',
+  operationId: 'drainNode',
   tags,
   summary: 'Ask a node to take no more work',
   ...secured('operate', { tenant: 'refused' }),
@@ -36,8 +36,8 @@ const drain = createRoute({
   },
 });
 
-/** `/api/workers`. */
-export function workerListRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv> {
+/** `/api/nodes`. */
+export function nodeRoutes({ duly, clock }: ServerContext): OpenAPIHono<ServerEnv> {
   const routes = newRoutes();
 
   routes.openapi(list, async (c) => {
@@ -46,7 +46,7 @@ export function workerListRoutes({ duly, clock }: ServerContext): OpenAPIHono<Se
     const data = nodes.map((node) => {
       // By the store: what a node says of itself is as old as its last heartbeat.
       const own = running.filter((one) => one.node === node.id).map(({ type, count }) => ({ type, count }));
-      return workerJson(node, own, now);
+      return nodeJson(node, own, now);
     });
     return c.json(listJson(data), 200);
   });
@@ -60,14 +60,14 @@ export function workerListRoutes({ duly, clock }: ServerContext): OpenAPIHono<Se
   return routes;
 }
 
-function workerJson(
+function nodeJson(
   node: NodeView,
   running: { type: string; count: number }[],
   now: number,
-): z.infer<typeof workerSchema> {
+): z.infer<typeof nodeSchema> {
   const { declares: _, ...shown } = node;
   return {
-    ...(toSnakeCase(shown) as z.infer<typeof workerSchema>),
+    ...(toSnakeCase(shown) as z.infer<typeof nodeSchema>),
     running: running.reduce((sum, { count }) => sum + count, 0),
     running_by_type: running,
     silent: now - node.heartbeatAt.getTime() > silentMs,
