@@ -168,5 +168,5 @@ test('a lock whose grant arrives after its time is asked for again', async (t) =
     isLost: signal.aborted,
   }));
   assert.equal(fences.length, 2);
-  assert.deepEqual(result, { acquired: true, value: { fence: fences[1], isLost: false }, stored: true });
+  assert.deepEqual(result, { acquired: true, value: { fence: fences[1], isLost: false }, kept: true });
 });
