@@ -35,10 +35,12 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   coordination: ['base', 'contract', 'store', 'jobs', 'tasks'],
 };
 
-// Files at the top import everything but the engines, which they know by the types of engines/shared; nobody imports them but tests and
-// src/testing, which is above all.
-const topAndTesting = ['', 'testing'];
-const hiddenFromTop = ['engines/sqlite', 'engines/postgres'];
+// The two layers above the table, and what they must not import: the files at the top ('') and src/testing, which only tests import.
+const engines = ['engines/sqlite', 'engines/postgres'];
+const above: Readonly<Record<string, readonly string[]>> = { '': [...engines, 'testing'], testing: engines };
+
+// The top is the façade. A file that is not part of it belongs into a folder.
+const topFilesMax = 8;
 
 // These load the engine of a store with import().
 const engineLoaders = ['store/open-engine.ts', 'store/examine.ts', 'store/open-user-transaction.ts'];
@@ -82,7 +84,17 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
   const graph = new Map<string, { to: string; line: number }[]>();
   const problems: Problem[] = [];
 
+  const topFiles = files.filter(({ path }) => posix.dirname(path) === posix.dirname(`${core}x`));
+  if (topFiles.length > topFilesMax) {
+    const message = `${topFiles.length} files at the top of core, of at most ${topFilesMax}: move one into a folder.`;
+    problems.push({ path: core, line: 1, message });
+  }
+
   for (const file of files) {
+    if (file.path.startsWith(core) && layerOf(file.path) === null) {
+      const message = `is in no layer: add its folder to the table in scripts/check-imports.ts.`;
+      problems.push({ path: file.path, line: 1, message });
+    }
     const edges: { to: string; line: number }[] = [];
     graph.set(file.path, edges);
     for (const one of importsOf(file.text)) {
@@ -95,6 +107,10 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
             ? null
             : (ownPackageProblem(file.path, one) ?? barePackageProblem(file.path, one));
         if (message !== null) add(message);
+        continue;
+      }
+      if (one.kind !== 'url' && !/\.(tsx?|css)$/.test(one.specifier)) {
+        add(`"${one.specifier}" is not a source file: end it in ".ts" or ".tsx".`);
         continue;
       }
       const target = posix.join(posix.dirname(file.path), one.specifier);
@@ -132,18 +148,19 @@ function directionProblem(from: string, to: string, { kind }: Import): string | 
   if (!from.startsWith(core) || !to.startsWith(core) || !to.endsWith('.ts')) return null;
 
   const [folder, target] = [layerOf(from), layerOf(to)];
-  if (folder === null)
-    return `"${from}" is in no layer: add its folder to the table in scripts/check-imports.ts.`;
-  if (folder === target) return null;
-  if (topAndTesting.includes(folder)) {
-    return target !== null && hiddenFromTop.includes(target)
-      ? `"${to}" is inside an engine: go through store/open-engine.ts.`
-      : null;
+  // A file without a layer is reported once, and not for each of its imports.
+  if (folder === null || folder === target) return null;
+  const hidden = above[folder];
+  if (hidden !== undefined) {
+    if (target === null || !hidden.includes(target)) return null;
+    return target === 'testing'
+      ? `the top of core must not import testing: "${to}".`
+      : `"${to}" is inside an engine: go through store/open-engine.ts.`;
   }
   const allowed = layers[folder] ?? [];
   if (target !== null && allowed.includes(target)) return null;
   const isLoader = engineLoaders.includes(from.slice(core.length)) && kind === 'dynamic';
-  if (isLoader && target !== null && hiddenFromTop.includes(target)) return null;
+  if (isLoader && target !== null && engines.includes(target)) return null;
   return `${folder} must not import ${target === '' ? 'the top of core' : target}: "${to}". It may import ${allowed.join(', ') || 'nothing'}.`;
 }
 
@@ -152,7 +169,7 @@ function layerOf(path: string): string | null {
   const inner = posix.dirname(path.slice(core.length));
   if (inner === '.') return '';
   for (let folder = inner; folder !== '.'; folder = posix.dirname(folder))
-    if (folder in layers || topAndTesting.includes(folder)) return folder;
+    if (folder in layers || folder in above) return folder;
   return null;
 }
 

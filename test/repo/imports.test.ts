@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findImportProblems, layers } from '../../scripts/check-imports.ts';
 import { readPackageSources } from '../../scripts/source-text.ts';
@@ -37,6 +38,38 @@ test('the longest folder of a path decides, and a folder without a layer is foun
   assert.match(calendar ?? '', /schedules\/calendar must not import schedules\/planner/);
   assert.match(odd ?? '', /is in no layer/);
   assert.deepEqual(others, []);
+});
+
+test('the top of core must not import testing, and holds few files', () => {
+  assert.deepEqual(
+    messagesFor({
+      [`${core}/testing/index.ts`]: "import '../duly.ts';",
+      [`${core}/duly.ts`]: "import type { TestDuly } from './testing/index.ts';",
+    }),
+    [`${core}/duly.ts: the top of core must not import testing: "${core}/testing/index.ts".`],
+  );
+  const files = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${core}/file-${n}.ts`, '']));
+  assert.deepEqual(messagesFor(files), [
+    `${core}/: 9 files at the top of core, of at most 8: move one into a folder.`,
+  ]);
+});
+
+test('a specifier that hides a source file is found', () => {
+  const files = {
+    [`${core}/jobs/wait.ts`]:
+      "import type { Engine } from '../engines/sqlite/engine.js';\nawait import('../operations/health');",
+  };
+  assert.deepEqual(messagesFor(files), [
+    `${core}/jobs/wait.ts: "../engines/sqlite/engine.js" is not a source file: end it in ".ts" or ".tsx".`,
+    `${core}/jobs/wait.ts: "../operations/health" is not a source file: end it in ".ts" or ".tsx".`,
+  ]);
+});
+
+test('the page on the architecture has a row for each layer', () => {
+  const page = readFileSync(new URL('../../docs/internals/architecture.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const missing = Object.keys(layers).filter((folder) => !rows.some((row) => row.includes(`\`${folder}/\``)));
+  assert.deepEqual(missing, []);
 });
 
 test('an engine is loaded by the files that open it only, and only by import()', () => {
