@@ -272,7 +272,7 @@ export class Duly {
   }
 
   /**
-   * Runs `fn` in the name of this actor: whatever it does to promises already made through this Duly, at any depth of awaits, is
+   * Runs `fn` in the name of this actor: whatever it does to jobs and schedules through this Duly, at any depth of awaits, is
    * recorded as done by them. For servers, which act for others.
    */
   as<Value>(actor: string, fn: () => Value): Value {
@@ -497,7 +497,7 @@ export class Duly {
     return drainNode(this.#engine, id, this.#actor());
   }
 
-  /** Who did what to promises already made, newest first. */
+  /** Who did what to jobs and schedules, newest first. */
   audit(options?: AuditOptions): Promise<AuditEntry[]> {
     return readAudit(this.#engine, options);
   }

@@ -62,7 +62,7 @@ export interface DulyOptions {
 export interface RetentionOptions {
   /** The feed of changes: whoever was away for longer reads the jobs themselves again. Default 1 day; at least 1 s. */
   changes?: Duration;
-  /** The audit: who did what to promises already made. Default 400 days; at least 1 s. */
+  /** The audit: who did what to jobs and schedules. Default 400 days; at least 1 s. */
   audit?: Duration;
   /** Decisions about slots, before they fold into one line for each month. Default 400 days; at least 1 s. */
   ledger?: Duration;

@@ -151,7 +151,7 @@ export const jobMutations: readonly Mutation[] = [
     })),
   },
   {
-    name: 'whoever cancels is not kept',
+    name: 'the actor of a cancel is not stored',
     caughtBy: ['stored-as-reported'],
     mutate: (engine) => ({
       ...engine,

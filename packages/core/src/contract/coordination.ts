@@ -11,7 +11,7 @@ export interface LockHolder {
 /** Asks for a lock. */
 export interface AcquireInput extends Stamp {
   name: string;
-  /** Made by the client; the same token answers with the same lock. */
+  /** Created by the client; the same token answers with the same lock. */
   token: string;
   holder: LockHolder;
   ttlMs: number;

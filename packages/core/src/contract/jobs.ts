@@ -103,12 +103,12 @@ export interface JobRecord extends RecordFields {
   dead: boolean;
 }
 
-/** Asks to make jobs. */
+/** Asks to create jobs. */
 export interface EnqueueInput extends Stamp {
   groups: { jobs: JobSpec[] }[];
   /** The caller does not know whether an earlier, equal call took effect: history is checked for the ids too. */
   repeat?: boolean;
-  /** A process with free places may take what is ready in the same transaction. */
+  /** A process with free capacity may take what is ready in the same transaction. */
   claim?: ClaimRequest;
 }
 
@@ -130,7 +130,7 @@ export interface EnqueueReply extends Reply {
 
 /** Asks for work. */
 export interface ClaimRequest {
-  /** Made by the client for this claim; the same token answers with the same leases. */
+  /** Created by the client for this claim; the same token answers with the same leases. */
   token: string;
   node: string;
   /** The tasks this worker handles: jobs of a version up to its own, at most `limit` of each. */

@@ -151,7 +151,7 @@ export interface TrendStep extends Omit<Outcomes, 'lastCompletedAt'> {
    */
   sampled: boolean;
   waitMsP99: number | null;
-  /** From due to start, of the runs that schedules made at their slots. */
+  /** From due to start, of the runs that schedules created at their slots. */
   latenessMsP50: number | null;
   latenessMsP95: number | null;
   latenessMsP99: number | null;

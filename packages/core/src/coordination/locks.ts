@@ -18,7 +18,7 @@ export interface AcquireOptions {
   ttl?: Duration;
   /** How long to wait for a lock that is taken. Default: not at all. */
   wait?: Duration;
-  /** Made by the caller for this lock: after an answer that was lost, the same token is given the same lock. */
+  /** Created by the caller for this lock: the same token gets the same lock again, for example after a lost reply. */
   token?: string;
   /** Who holds it, for those who ask; left out, this process. */
   holder?: LockHolder;

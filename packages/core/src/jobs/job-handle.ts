@@ -31,7 +31,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
   #status: JobStatus | null;
   #dueAt: Date | null;
 
-  /** Made by Duly; use `task.now`, `task.in`, `task.at` or `duly.job(id)`. */
+  /** Created by Duly; use `task.now`, `task.in`, `task.at` or `duly.job(id)`. */
   constructor(
     jobs: Jobs,
     item: Pick<EnqueuedItem, 'id'> & Partial<EnqueuedItem>,

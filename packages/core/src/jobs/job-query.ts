@@ -18,13 +18,13 @@ export interface JobsFilter {
   /** The dedupe key. */
   key?: string;
   serial?: string;
-  /** Jobs made in the handler of this one. */
+  /** Jobs created in the handler of this one. */
   parent?: string;
   /** Jobs of the schedule with this id. */
   schedule?: string;
-  /** Made at or after this instant. */
+  /** Created at or after this instant. */
   since?: Date | number | string;
-  /** Made before this instant. */
+  /** Created before this instant. */
   before?: Date | number | string;
   /** A part of the error's name or message. */
   error?: string;
@@ -143,7 +143,7 @@ export class JobQuery implements AsyncIterable<Job> {
   readonly #actor: string;
   readonly #filter: JobFilter;
 
-  /** Made by `duly.jobs(filter)`. */
+  /** Created by `duly.jobs(filter)`. */
   constructor(engine: () => Promise<Engine>, actor: string, filter: JobsFilter | undefined) {
     this.#engine = engine;
     this.#actor = actor;
@@ -344,7 +344,7 @@ export class JobQuery implements AsyncIterable<Job> {
 export class DeadLetters {
   readonly #query: (filter: JobsFilter) => JobQuery;
 
-  /** Made by Duly as `duly.dead`. */
+  /** Created by Duly as `duly.dead`. */
   constructor(query: (filter: JobsFilter) => JobQuery) {
     this.#query = query;
   }

@@ -235,7 +235,7 @@ function blocked(facts: WhyFacts): Answer {
 }
 
 function gateSentence({ gate, job }: Blocker, of: JobRecord): string {
-  const holder = job === null ? '' : ` "${job.id}" (task "${job.type}", ${job.status})`;
+  const holder = job === null ? '' : ` "${job.id}" (type "${job.type}", ${job.status})`;
   switch (gate.kind) {
     case 'serial':
       return job === null
@@ -558,7 +558,7 @@ function firstLine(message: string): string {
 }
 
 function named(job: JobRecord): string {
-  return `Job "${job.id}" (task "${job.type}")`;
+  return `Job "${job.id}" (type "${job.type}")`;
 }
 
 function at(instant: number): string {

@@ -229,7 +229,7 @@ export function createJobs(options: {
       if (job.status === 'COMPLETED') return job.result;
       const cause = job.error === null ? undefined : fromJobError(job.error);
       throw dulyError('job_failed', {
-        message: `Job "${id}" (task "${job.type}") has no result: it is ${job.status}${job.error === null ? '' : ` with "${briefOf(job.error)}"`}.`,
+        message: `Job "${id}" (type "${job.type}") has no result: it is ${job.status}${job.error === null ? '' : ` with "${briefOf(job.error)}"`}.`,
         hint: 'Ask why() for the whole story.',
         details: { id, status: job.status, reason: job.reason },
         cause,

@@ -91,7 +91,7 @@ export interface OpenTelemetryApi {
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /**
- * Spans for making jobs and for attempts, by the `@opentelemetry/api` of the program. An attempt is a trace of its own, since it may be days later, and is
+ * Spans for creating jobs and for attempts, by the `@opentelemetry/api` of the program. An attempt is a trace of its own, since it may be days later, and is
  * linked to the span that made its job.
  *
  * ```ts

@@ -74,8 +74,8 @@ export function createStoreSession(
   const { engine } = instrumented;
   const shared = { clock, random };
 
-  // By the array that is sent: after an unknown outcome the same claim is repeated, whether or not its worker has free places by
-  // then, so that leases it may have got are given again and not left to end as lost. What finds no place goes back unspent.
+  // By the array that is sent. After an unknown outcome the same claim is repeated even if its worker has no free capacity by
+  // then, so that leases it may have got are returned again and do not end as lost. Jobs without capacity are released unspent.
   const sent = new WeakMap<JobSpec[][], { claim: ClaimRequest; claimSource: ClaimSource }>();
 
   async function sendGroups(groups: JobSpec[][], repeat: boolean): Promise<CreatedGroup[]> {
@@ -96,7 +96,7 @@ export function createStoreSession(
       return reply.groups.map((group) => ({ ...group, now }));
     } finally {
       if (request !== null) claimSource?.receive(request, claimed);
-      // No place was promised to this send.
+      // No capacity is reserved for this send.
       else if (claim !== null && claimed.length > 0) claimSource?.receive({ ...claim, limit: 0 }, claimed);
     }
   }

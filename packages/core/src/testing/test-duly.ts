@@ -141,7 +141,7 @@ export class TestDuly extends Duly {
     if (job !== null && this.#mover.isRunning(job.id)) {
       return Promise.reject(
         dulyError('inside_handler', {
-          message: `Time cannot be moved inside the handler of job "${job.id}" (task "${job.type}"): it would wait for its own end.`,
+          message: `Time cannot be moved inside the handler of job "${job.id}" (type "${job.type}"): it would wait for its own end.`,
           hint: 'Move time in the test. A handler that waits for virtual time uses clock.sleep(ms).',
           details: { id: job.id, type: job.type },
         }),

@@ -84,7 +84,7 @@ export function runIsolated(options: IsolateOptions): IsolateRun {
   const outcome: IsolateRun['outcome'] = new Promise((resolve) => {
     const die = (message: string, cause?: unknown): void => {
       const error = dulyError('isolate_failed', {
-        message: `The thread of job "${job.id}" (task "${job.type}") ${message}.`,
+        message: `The thread of job "${job.id}" (type "${job.type}") ${message}.`,
         cause,
       });
       resolve({ kind: 'died', error: toJobError(error) });

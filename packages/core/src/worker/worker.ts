@@ -51,7 +51,7 @@ export interface Worker {
   wake(): void;
   /** Takes what the heartbeats tell about leases of this worker. */
   onHeartbeat(news: HeartbeatResult): void;
-  /** A claim to send along with an enqueue, for the places that are free; null: none are. Must be answered with `receive`. */
+  /** A claim to send along with an enqueue, for the capacity that is free; null: none is. Must be answered with `receive`. */
   request(): ClaimRequest | null;
   /** Takes what a request was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
   receive(request: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
@@ -118,7 +118,7 @@ const defaultLeaseMs = 30_000;
 // Beyond this one exchange takes longer than the attempts it brings.
 const claimMax = 2_000;
 const settleMax = 2_000;
-// A job that was taken and finds no place for so long goes back: another worker may have one.
+// A claimed job that waits this long for capacity is released: another worker may have some.
 const waitForCapacityMs = 250;
 // A job that must run alone has waited long enough for a moment when nothing runs.
 const soloPatienceMs = 30_000;
@@ -197,7 +197,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const outbox: Outgoing[] = [];
   /** Decided attempts whose last report is still on its way. */
   let finishing = 0;
-  /** Claims that travelled with other calls whose answers were lost. Their places stay reserved. */
+  /** Claims that travelled with other calls whose answers were lost. Their capacity stays reserved. */
   const unknownRequests: { claim: ClaimRequest; sinceElapsed: number }[] = [];
   /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
   let isolatingCount = 0;
@@ -279,7 +279,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return dueElapsed !== null && main.sentElapsed < dueElapsed && dueElapsed <= clock.elapsed();
   }
 
-  /** Only asks for work. The places are promised to the first, which as a rule finds nothing: what has none waits, or goes back. */
+  /** Only asks for work. Capacity is reserved for the first, which as a rule finds nothing: a job without capacity waits, or is released. */
   function composeBeside(): Exchange | null {
     if (takesNothing()) return null;
     const claim = createClaim(concurrency - ordinaryCount() - waiting.length);
@@ -333,7 +333,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.claim !== null && exchange.isInternal !== true) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
-    // It emptied all its places and ran dry while the store was asked, and there is more: the next helping is fetched while this one
+    // It freed all its capacity and ran dry while the store was asked, and there is more: the next helping is fetched while this one
     // runs, so that both work at once.
     const hasRunDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
     // A claim for nothing is told of what this worker may not take yet.
@@ -430,7 +430,7 @@ export function createWorker(options: WorkerOptions): Worker {
     return unrecordedLists().reduce((sum, list) => sum + list.length, finishing);
   }
 
-  /** How many more jobs to take: the free places, or more when attempts end so fast that the places free up on the way. */
+  /** How many more jobs to claim: the free capacity, or more when attempts end so fast that capacity is free by the time of the reply. */
   function claimLimit(): number {
     if (takesNothing()) return 0;
     const capacity = Math.max(concurrency - ordinaryCount(), throughput.recentCount(), 2 * prefetchCount);
@@ -642,7 +642,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function ended({ job, isReleased }: Attempt): void {
     zombieCount--;
-    // Only now: a handler that is decided and still runs frees no place.
+    // Only now: a handler that is decided and still runs frees no capacity.
     if (!isReleased) {
       throughput.count();
       endedCount++;

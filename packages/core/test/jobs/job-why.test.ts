@@ -116,7 +116,7 @@ function why(fields: Partial<JobRecord>, facts: Partial<WhyFacts> = {}) {
 test('every status has a sentence that names the job and its task', () => {
   for (const status of jobStatuses) {
     const { sentence } = why({ status });
-    assert.match(sentence, /^Job "job_1" \(task "mail"\) /, status);
+    assert.match(sentence, /^Job "job_1" \(type "mail"\) /, status);
     assert.match(sentence, /\.$/, status);
     assert.doesNotMatch(sentence, /undefined|null|NaN/, status);
   }
@@ -211,7 +211,7 @@ test('a blocked job names each gate and who holds it', () => {
     [{ kind: 'serial', ref: 'x' }, /Jobs of the serial key "account" run one at a time, and job "job_0"/],
     [
       { kind: 'overlap', ref: 'job_0' },
-      /The previous run of its schedule, job "job_0" \(task "mail", RUNNING\), is not finished/,
+      /The previous run of its schedule, job "job_0" \(type "mail", RUNNING\), is not finished/,
     ],
     [{ kind: 'parent', ref: 'job_0' }, /It waits for the end of job "job_0"/],
     [{ kind: 'dedupe', ref: 'job_0' }, /It follows job "job_0" .* holds its dedupe key/],

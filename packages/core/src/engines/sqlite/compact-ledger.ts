@@ -13,7 +13,7 @@ interface OldRow {
 
 type Counts = [decision: string, count: number, exact: 0 | 1][];
 
-/** Folds expired ledger rows into one row for each span, and returns how many were removed. */
+/** Compacts expired ledger rows into one row per span, and returns how many were removed. */
 export function compactLedger(
   work: Work,
   { before, starts, limit }: { before: number; starts: readonly number[]; limit: number },
@@ -25,7 +25,7 @@ export function compactLedger(
     if (!isThere.has(scheduleId)) {
       const known = work.get(statements.schedule.read, scheduleId) !== undefined;
       isThere.set(scheduleId, known);
-      // The schedule is deleted, so its folds go too.
+      // The schedule is deleted, so its compacted rows go too.
       if (!known) work.run(statements.schedule.forgetCompacted, scheduleId);
     }
     const startAt = starts.findLast((at) => at <= row.fromAt);

@@ -36,7 +36,7 @@ export type LeasedColumns =
       // {{/job}}
     ];
 
-/** Jobs that were just taken and are alike: what they have in common once, the rest by columns; a column that is null is null for all. */
+/** Jobs that were just taken and share most fields: what they have in common once, the rest by columns; a column that is null is null for all. */
 export interface TakenAlike {
   columns: [
     id: string[],

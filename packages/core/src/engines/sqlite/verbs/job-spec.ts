@@ -57,7 +57,7 @@ export function existing(work: Work, spec: JobSpec): EnqueuedItem {
   if (row.type !== spec.type) {
     throw dulyError('group_refused', {
       message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,
-      hint: 'Ids are created by the client, one per promise. Create a new id for a new job.',
+      hint: 'Ids are created by the client, one per job. Create a new id for a new job.',
       details: { id: spec.id },
     });
   }

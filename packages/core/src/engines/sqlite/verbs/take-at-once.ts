@@ -14,9 +14,9 @@ export interface TakeAtOnce {
 }
 
 /**
- * Whether these jobs can be made as RUNNING by the claim that travels with them: nothing else is ready or due, nothing is paused, and the
- * claim has a place for each. So it is for a lone `now()` and a lone slot, and it spares them half of what they write. Null: they are
- * made first, and then claimed like all others.
+ * Whether these jobs can be created as RUNNING by the claim that is sent with them: nothing else is ready or due, nothing is paused, and the
+ * claim has capacity for each. This holds for a single `now()` and a single slot, and saves half of what they write. Null: they are
+ * created first and then claimed like all others.
  */
 export function takeAtOnce(work: Work, claim: ClaimRequest | undefined, specs: JobSpec[]): TakeAtOnce | null {
   if (claim === undefined || specs.length === 0 || specs.length > claim.limit) return null;
