@@ -49,9 +49,24 @@ test('what cannot be understood is said, with the nearest word and all terms', (
   );
   assert.match(readJobSearch('tpye: send_mail').problems.join(), /did you mean type:\?/);
   assert.deepEqual(readJobSearch('SmtpError: refused').problems, [], 'a word may end in a colon');
+  // A type is the name of a task: what is nearly `task` means it.
+  for (const text of ['taks:a', 'tas:x', 'Taks:a', 'tsk:', 'tsk: a']) {
+    assert.match(readJobSearch(text).problems.join(), /is not a search term; did you mean type:\?/, text);
+  }
+  assert.match(readJobSearch('idd:job_1').problems.join(), /did you mean id:\?/);
   const { problems, hint } = readJobSearch('stauts:failed');
   assert.match(problems.join(), /“stauts:” is not .* did you mean status:\?/);
   assert.match(hint ?? '', /status: type: queue: tenant: .* input\.<path>:/);
+});
+
+test('names that every object has are no search terms', () => {
+  for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+    const { query, problems } = readJobSearch(`${name}:x`);
+    assert.deepEqual(query, {}, name);
+    assert.match(problems.join(), /is not a search term/, name);
+    assert.deepEqual(valuesOf(`${name}:x`, 'type'), [], name);
+    assert.equal(withTerm(`${name}:x`, 'type', ['a']), `${name.toLowerCase()}:x type:a`);
+  }
 });
 
 test('nothing of a search is left out silently', () => {
@@ -92,5 +107,11 @@ test('one term is changed and the others stay', () => {
   );
   assert.equal(withTerm(text, 'status', []), 'input.user:42 "two words"');
   assert.equal(withTerm('', 'type', ['a b']), 'type:"a b"');
+  // A term is the same by its other name, and keeps the name that was written.
+  assert.deepEqual(valuesOf('task:a type:b,c', 'type'), ['a', 'b', 'c']);
+  assert.deepEqual(valuesOf('id:job_1', 'id'), ['job_1']);
+  assert.equal(withTerm('task:a status:failed', 'type', ['b']), 'status:failed type:b');
+  assert.equal(withTerm('id:job_1 task:a', 'id', ['job_2']), 'task:a id:job_2');
+  assert.equal(withTerm('id:job_1 task:a', 'status', ['failed']), 'id:job_1 task:a status:failed');
   assert.equal(withTerm('"duly:http"', 'status', ['failed']), '"duly:http" status:failed');
 });

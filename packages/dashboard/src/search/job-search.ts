@@ -33,7 +33,10 @@ export interface JobSearch {
 }
 
 interface Term {
+  /** What it selects by: `type`, also where `task` was written. */
   name: string | null;
+  /** The name as it was written. */
+  written: string | null;
   /** undefined: `type:` without a value. */
   value: string | undefined;
   isQuoted: boolean;
@@ -62,17 +65,29 @@ function readTerms(text: string): Term[] {
   for (const [, named, quoted, bare] of text.matchAll(/(?:([a-z_][\w.[\]-]*):)?(?:"([^"]*)"?|(\S+))/gi)) {
     // A name, even a misspelt one, before a lone colon has lost its value; anything else is a word that ends in a colon.
     const alone = named === undefined && bare?.endsWith(':') ? bare.slice(0, -1) : null;
-    const isAlone =
-      alone !== null && (isTermName(alone) || nearest(alone.toLowerCase(), termNames) !== undefined);
-    const name = isAlone ? alone : (named ?? null);
+    const isAlone = alone !== null && (isTermName(alone) || nearestTerm(alone) !== undefined);
+    const word = isAlone ? alone : (named ?? null);
+    const written = word === null || word.startsWith('input.') ? word : word.toLowerCase();
     const value = isAlone ? undefined : (quoted ?? bare);
-    terms.push({ name: name === null ? null : nameOf(name), value, isQuoted: quoted !== undefined });
+    terms.push({
+      name: written === null ? null : nameOf(written),
+      written,
+      value,
+      isQuoted: quoted !== undefined,
+    });
   }
   return terms;
 }
 
+/** The term that a name, in small letters, stands for. */
 function nameOf(name: string): string {
-  return name.startsWith('input.') ? name : name.toLowerCase();
+  return (Object.hasOwn(aliases, name) ? aliases[name] : undefined) ?? name;
+}
+
+/** The listed term that a misspelt name is nearest to: `type` for `taks`, which is nearly `task`. */
+function nearestTerm(name: string): string | undefined {
+  const near = nearest(name.toLowerCase(), [...termNames, ...Object.keys(aliases)]);
+  return near === undefined || termNames.includes(near) ? near : nameOf(near);
 }
 
 function isTermName(name: string): boolean {
@@ -94,14 +109,13 @@ export function readJobSearch(text: string): JobSearch {
     filter[name] = all;
     query[name] = all;
   };
-  for (const { name: written, value, isQuoted } of readTerms(text)) {
-    const name = written === null ? null : (aliases[written] ?? written);
-    if (name === null) {
+  for (const { name, written, value, isQuoted } of readTerms(text)) {
+    if (name === null || written === null) {
       if (value === undefined || value === '') continue;
       if (!isQuoted && /^job_\w+$/.test(value)) addEach('ids', [value]);
       else addEach('text', [value]);
-    } else if (!isTermName(written as string)) {
-      const near = nearest(name, termNames);
+    } else if (!isTermName(written)) {
+      const near = nearestTerm(written);
       problems.push(
         `“${written}:” is not a search term${meant(near && `${near}:`)} To look for the text itself, write it in quotes.`,
       );
@@ -211,7 +225,7 @@ function written(value: string): string {
 /** The values of one name in a search. */
 export function valuesOf(text: string, name: string): string[] {
   return readTerms(text)
-    .filter((term) => term.name === name)
+    .filter((term) => term.name === nameOf(name))
     .flatMap(({ value = '' }) => value.split(','));
 }
 
@@ -225,8 +239,8 @@ export function searchFor(terms: Readonly<Record<string, string>>): string {
 /** The same search with this name having these values, and only these. */
 export function withTerm(text: string, name: string, values: readonly string[]): string {
   const others = readTerms(text)
-    .filter((term) => term.name !== name)
-    .map(({ name: other, value = '', isQuoted }) =>
+    .filter((term) => term.name !== nameOf(name))
+    .map(({ written: other, value = '', isQuoted }) =>
       other === null ? (isQuoted ? `"${value}"` : value) : `${other}:${written(value)}`,
     );
   return [...others, ...(values.length === 0 ? [] : [`${name}:${values.map(written).join(',')}`])].join(' ');
