@@ -62,9 +62,10 @@ export function defineAlertTask(duly: Duly, deps: AlertTaskDeps): Task<AlertInpu
         if (isDulyError(error, 'alert_not_found')) return null;
         throw error;
       });
-      if (channel === null) return { reported: false, reason: 'channel deleted' };
+      // The result is stored. Stored values are renamed in one step with the names in SQL.
+      if (channel === null) return { told: false, reason: 'channel deleted' };
       await report(context, channel, notice, deps);
-      return { reported: true };
+      return { told: true };
     },
   });
 }
