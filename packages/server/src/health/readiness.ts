@@ -8,7 +8,7 @@ export interface Readiness {
   reasons: string[];
   /** How long the store took to answer and to confirm a write; null: it did not. */
   storeMs: number | null;
-  /** The nodes of this process: how long ago each told the store that it lives. */
+  /** The nodes of this process: how long ago the store got the last heartbeat of each. */
   nodes: { id: string; heartbeatAgeMs: number; notReady: string | null }[];
 }
 
@@ -47,7 +47,7 @@ export async function readReadiness({ duly, clock }: { duly: Duly; clock: Clock 
       ...(notReady === null ? [] : [`Node ${id}: ${notReady}`]),
       ...(heartbeatAgeMs <= heartbeatAgeMsMax
         ? []
-        : [`Node ${id} has sent no heartbeat for ${formatDuration(heartbeatAgeMs)} that it lives.`]),
+        : [`Node ${id} has sent no heartbeat for ${formatDuration(heartbeatAgeMs)}.`]),
     ]);
     return {
       ready: reasons.length === 0,
