@@ -18,9 +18,12 @@ test('/livez answers without a key', async (t) => {
 
 test('a job is created and shown in the shape of the design', async (t) => {
   const { ask, duly } = await startServer(t, { tasks: [transcode], start: true });
-  const created = await ask('/api/jobs', {
-    body: { type: 'video_transcode', input: 's3://uploads/video_789.mp4', metadata: { user: 7 } },
-  });
+  const asked: Record<string, unknown> = {
+    type: 'video_transcode',
+    input: 's3://uploads/video_789.mp4',
+    metadata: { user: 7 },
+  };
+  const created = await ask('/api/jobs', { body: asked });
   assert.equal(created.status, 201, created.text);
   assert.equal(created.headers.get('location'), `/api/jobs/${created.json.id}`);
   assert.equal(created.json.deduped, false);
@@ -58,8 +61,8 @@ test('a job is created and shown in the shape of the design', async (t) => {
     origin: 'event',
     parent_id: null,
     parent_key: null,
-    // {{job.passive +json | %json: rest.%json, | copyOf=copy_of: null,}}
-    copy_of: null,
+    // {{job.passive +json | %json: asked.%json ?? null,}}
+    copy_of: asked.copy_of ?? null,
     // {{/job}}
     schedule: null,
     slot: null,
