@@ -20,12 +20,13 @@ export function usageErrorOf(error: Refusal): DulyError {
   }
   return usageError(
     sentenceOf(message.charAt(0).toUpperCase() + message.slice(1)),
-    guess === undefined
-      ? `Usage: ${error.usage ?? 'duly <command>'}. With --help it shows the rest.`
-      : `Did you mean ${guess
-          .split(', ')
-          .map((word) => `"${word}"`)
-          .join(' or ')}?`,
+    taskHintOf(first, error.usage) ??
+      (guess === undefined
+        ? `Usage: ${error.usage ?? 'duly <command>'}. With --help it shows the rest.`
+        : `Did you mean ${guess
+            .split(', ')
+            .map((word) => `"${word}"`)
+            .join(' or ')}?`),
   );
 }
 
@@ -36,6 +37,16 @@ function codeGuess(message: string, usage = ''): string | undefined {
   if (/^duly (?:pause|resume)\b/.test(usage) && word === 'task') return 'type';
   const takesType = /^duly (?:jobs (?:ls|cancel)|dead|schedules (?:ls|add))\b/.test(usage);
   return takesType && word === '--task' ? '--type' : undefined;
+}
+
+/** What to do where `--task` has no other name: the task is an argument, or nothing is chosen by it. */
+function taskHintOf(message: string, usage = ''): string | undefined {
+  if (!/^unknown option '--task\b/.test(message)) return undefined;
+  if (/^duly run\b/.test(usage)) return 'Give the task as the first argument: duly run <task> [input].';
+  if (/^duly forecast\b/.test(usage)) {
+    return 'A forecast covers the schedules of every type. With --tenant <name> it covers those of one tenant.';
+  }
+  return undefined;
 }
 
 /** An error about how the command was called. */

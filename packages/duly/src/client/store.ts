@@ -54,7 +54,7 @@ export function refuseUnmakable(store: string): void {
   const found = statOf(folder);
   if (found === null || found?.isDirectory()) return;
   throw new DulyError('store_unavailable', {
-    message: `There is no folder "${folder}" to keep the store "${path}" in.`,
+    message: `There is no folder "${folder}" for the store "${path}".`,
     hint: 'Create the folder first, or name another file with --store sqlite:<path>.',
     details: { path: resolve(path) },
   });

@@ -65,6 +65,14 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['schedules', 'add', 'a', '--task=a', '--rate', '1h'],
       /^error\[usage\]: Unknown option "--task"\.\nhint: Did you mean "--type"\?\n$/,
     ],
+    [
+      ['run', '--task', 'hello'],
+      /^error\[usage\]: Unknown option "--task"\.\nhint: Give the task as the first argument: duly run <task> \[input\]\.\n$/,
+    ],
+    [
+      ['forecast', '--task', 'hello'],
+      /^error\[usage\]: Unknown option "--task"\.\nhint: A forecast covers the schedules of every type\. With --tenant <name> it /,
+    ],
     [['pause', 'task', 'hello'], /^error\[usage\]: Unknown command "task"\.\nhint: Did you mean "type"\?\n$/],
     // What is not known is told before what is missing.
     [
@@ -182,7 +190,7 @@ test('commands that look say that there is no store instead of making one', asyn
   assert.equal(nowhere.code, 5);
   assert.match(
     nowhere.err,
-    /^error\[store_unavailable\]: There is no folder ".*none" to keep the store "none\/a\.db" in\./,
+    /^error\[store_unavailable\]: There is no folder ".*none" for the store "none\/a\.db"\./,
   );
   const directory = await folder.duly('run', 'a', '--store', 'sqlite:.');
   assert.match(directory.err, /^error\[store_unavailable\]: "\." is a folder; a store is a file\./);
