@@ -86,7 +86,7 @@ test('a table fits the terminal: the last column is cut first, then columns are 
   const columns: Column[] = [
     { title: 'ID' },
     { title: 'TYPE', widthMin: 4 },
-    { title: 'MADE', align: 'right', leaveOut: 1 },
+    { title: 'CREATED', align: 'right', leaveOut: 1 },
     { title: 'DETAIL', widthMin: 6, leaveOut: 2 },
   ];
   const rows = [['id_000001', '转码任务', '12 s ago', '正在转码第一千零八十个视频文件']];

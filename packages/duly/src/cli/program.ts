@@ -284,7 +284,7 @@ function addProfiles(program: Command, action: ActionOf): void {
   addStorelessCommand(profiles, 'ls', 'list them, without their keys')
     .alias('list')
     .action(action(async () => (await import('../commands/profiles.ts')).profilesLs));
-  addStorelessCommand(profiles, 'add', 'keep a server and its key under a name, for this user only')
+  addStorelessCommand(profiles, 'add', 'store a server and its key under a name, for this user only')
     .argument('<name>')
     .argument('<url>', 'like https://duly.example.com')
     .option('--server-key <key>', 'its key; "-" reads it from stdin (default: $DULY_KEY)')
@@ -323,7 +323,7 @@ function addStore(program: Command, action: ActionOf): void {
     .option('--limit <count>', 'how many, 1 to 1000 (default 20)')
     .option('--cursor <cursor>', 'the next page, as the last one named it')
     .action(action(async () => (await import('../commands/locks-ls.ts')).locksLs));
-  addCommand(program, 'doctor', 'whether promises are kept now; the exit code says so too')
+  addCommand(program, 'doctor', 'check the store, the nodes and the schedules; the exit code is the result')
     .option('--patience <duration>', 'how long the store may take for each answer (default 5s)')
     .action(action(async () => (await import('../commands/doctor.ts')).doctor));
   addCommand(

@@ -161,7 +161,7 @@ function addDeclared(schedules: Command, action: ActionOf): void {
   addCommand(schedules, 'diff', 'what "apply" would do: what the tasks here declare, and what is stored')
     .option('--prune', 'as if what is no longer declared were to be removed')
     .action(action(async () => (await import('../commands/schedules-apply.ts')).schedulesDiff));
-  addCommand(schedules, 'apply', 'make the stored schedules of this app what the tasks here declare')
+  addCommand(schedules, 'apply', 'change the stored schedules of this app to what the tasks here declare')
     .option('--prune', 'remove what is no longer declared, instead of disabling or only showing it')
     .option('--yes', 'do not ask before something is removed; needed where nobody can be asked')
     .action(action(async () => (await import('../commands/schedules-apply.ts')).schedulesApply));

@@ -230,7 +230,7 @@ function notReadText(file: string): string {
 }
 
 function mailText(address: string): string {
-  return `Cron mails what the lines print to ${oneLine(address)}; Duly keeps it as the log of each job, and an alert can mail failures.`;
+  return `Cron mails what the lines print to ${oneLine(address)}; Duly stores it as the log of each job, and an alert can mail failures.`;
 }
 
 function printHow({ out }: CommandContext): void {

@@ -35,7 +35,7 @@ export async function keysLs(context: CommandContext, options: CommonOptions): P
         { title: 'ID' },
         { title: 'SCOPE' },
         { title: 'TENANT', widthMin: 8 },
-        { title: 'MADE', align: 'right' },
+        { title: 'CREATED', align: 'right' },
         { title: 'ENDS', align: 'right' },
         { title: 'NOTE', widthMin: 10, leaveOut: 1 },
       ],

@@ -37,7 +37,7 @@ export async function profilesAdd(
   const key = given ?? process.env.DULY_KEY ?? null;
   profiles.servers[name] = { url: addressOf(url), key: key === '' ? null : key };
   writeProfiles(profiles);
-  report(context, { name, url, has_key: key !== null }, `Kept in ${profilesPath()}, for this user only.`);
+  report(context, { name, url, has_key: key !== null }, `Stored in ${profilesPath()}, for this user only.`);
 }
 
 /** `duly profiles use`; without a name none is used. */

@@ -163,7 +163,7 @@ export async function readStdin(): Promise<string> {
     if (bytes > stdinBytesMax) {
       throw new DulyError('input_too_large', {
         message: `The input on stdin is larger than ${stdinBytesMax} bytes.`,
-        hint: 'Keep large data elsewhere, and give the job its address.',
+        hint: 'Store large data elsewhere, and give the job its URL.',
       });
     }
     chunks.push(chunk);

@@ -65,7 +65,7 @@ function printResult({ out, err }: CommandContext, result: BackfillResult, rule:
     err.line(`Left out: ${completedCount} with a COMPLETED run (--reprocess takes them too).`);
   if (compactedCount > 0)
     err.line(
-      `Left out: ${compactedCount} of months that the ledger keeps by counts, in which some ran (--reprocess takes them too).`,
+      `Left out: ${compactedCount} of compacted months in which some ran (--reprocess takes them too).`,
     );
   if (unfinishedCount > 0) err.line(`Left out: ${unfinishedCount} whose run is not over yet.`);
 }

@@ -204,7 +204,7 @@ function servingText(
       ? `It asks for a key. The first one, which may do everything, is in ${firstKeyFile}: store it and delete the file.`
       : firstKey === null
         ? `It asks for your key. Another one: ${commandFor(store, 'keys add --scope admin')}`
-        : 'The key in it is shown only this once: keep it, it may do everything.',
+        : 'The key in it is shown only this once: store it safely, it may do everything.',
     'A first job over HTTP:',
     `  ${out.paint('cyan', call)}`,
     '',

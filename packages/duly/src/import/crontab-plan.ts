@@ -255,7 +255,7 @@ function notesOf({ flags, isUnlogged }: CrontabEntry, command: string): string[]
   return [
     ...(isUnlogged ? ['the "-" before it keeps it out of the log of cron; Duly records every run'] : []),
     ...(/>\s*\/dev\/null\s+2>&1|&>\s*\/dev\/null/.test(command)
-      ? ['the line throws its output away; without that Duly would keep it as the log']
+      ? ['the line throws its output away; without that Duly would store it as the log']
       : []),
     ...(/(^|\s|\/)flock\s/.test(command) ? ['it needs flock no longer: its runs do not overlap'] : []),
     ...(/&\s*$/.test(command) && !/&&\s*$/.test(command)

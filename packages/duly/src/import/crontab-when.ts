@@ -48,10 +48,11 @@ export function readWhen(when: string, timezone: string, env: Readonly<Record<st
 function hintOf(cron: string): string | null {
   if (cron.includes('~'))
     return 'Only its minute may be random, as jitter; choose the others, like 3 for 0~5.';
-  if (cron === '@every') return 'A fixed rate is made by itself: duly schedules add <name> --every 5m …';
+  if (cron === '@every')
+    return 'Create a schedule with a fixed rate separately: duly schedules add <name> --every 5m …';
   // So many seconds after the end of the last run.
   if (/^@\d+$/.test(cron))
-    return `A fixed delay is made by itself: duly schedules add <name> --delay ${cron.slice(1)}s …`;
+    return `Create a schedule with a fixed delay separately: duly schedules add <name> --delay ${cron.slice(1)}s …`;
   return cron.startsWith('@') ? 'Write the five fields.' : null;
 }
 

@@ -308,7 +308,7 @@ function policiesOf(spec: Fields, mappings: Mapping[]): Partial<ScheduleDefiniti
   ];
   mappings.push({
     from: limits.join(', '),
-    to: 'kept by time instead: 7 days, failed ones 90 days, the ledger 400 days',
+    to: 'retained by time instead: 7 days, failed ones 90 days, the ledger 400 days',
   });
   return {
     overlap,

@@ -16,7 +16,7 @@ const columns: Column[] = [
   { title: 'STATUS' },
   { title: 'DONE', align: 'right', leaveOut: 3 },
   { title: 'TRIES', align: 'right', leaveOut: 2 },
-  { title: 'MADE', align: 'right', leaveOut: 1 },
+  { title: 'CREATED', align: 'right', leaveOut: 1 },
   { title: 'DETAIL', widthMin: 12, leaveOut: 4 },
 ];
 

@@ -104,7 +104,7 @@ export async function adviceOn(duly: Duly, { tasks, only }: AdviceOptions): Prom
         polling.map(({ name }) => name),
         polling.length,
       )} ${polling.length === 1 ? 'runs' : 'run'} more often than once a minute.`,
-      'If it asks whether something has happened, let whoever makes it happen make a job (now, in, at) instead.',
+      'If it checks whether something has happened, create a job (now, in, at) where it happens instead.',
     );
   }
   const handled = new Set((await duly.nodes()).flatMap((node) => node.tasks.map(({ type }) => type)));
