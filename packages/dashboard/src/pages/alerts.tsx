@@ -17,7 +17,7 @@ export function AlertsPage() {
   if (rules.data === undefined) return <QueryState isPage query={rules} />;
   return (
     <>
-      <PageHead title="Alerts" about="Told once when it fires and once when it is over." />
+      <PageHead title="Alerts" about="You are notified once when an alert fires and once when it resolves." />
       <div className="space-y-4">
         <Panel title="Firing now">
           {alerts.data.data.length === 0 ? (

@@ -8,7 +8,7 @@ import { PageHead, Panel } from '../ui/panel.tsx';
 import { FilteredAway, NothingYet, QueryState } from '../ui/states.tsx';
 import { Cell, Table } from '../ui/table.tsx';
 
-/** Who did what to a promise already made. */
+/** Who did what to jobs and schedules. */
 export function AuditPage() {
   const { q = '' } = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();

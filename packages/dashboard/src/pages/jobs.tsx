@@ -52,7 +52,7 @@ export function JobsPage() {
             ? 'The search cannot be read.'
             : total === undefined
               ? 'One promise each: to run a task once.'
-              : `${countText(total)} ${q === '' ? 'kept' : 'found'}`
+              : `${countText(total)} ${q === '' ? 'stored' : 'found'}`
         }
         actions={
           <>

@@ -34,7 +34,7 @@ export function WebhooksPage() {
             job can also have an address of its own, its <code className="font-mono">callback_url</code>.
           </NothingYet>
         ) : (
-          <Table label="Webhooks" head={['Address', 'Hears of', 'State', 'Created']}>
+          <Table label="Webhooks" head={['Address', 'Notified of', 'State', 'Created']}>
             {webhooks.data.data.map((webhook) => (
               <tr key={webhook.id}>
                 <Cell isLong className="sm:max-w-96">

@@ -49,7 +49,7 @@ test('the thresholds of an alert rule are edited, and a rule of one type is adde
   await dialog.getByLabel('More than, per cent').fill('12.5');
   await dialog.getByLabel('Within').fill('1 h 30 min');
   await dialog.getByLabel('Of at least').fill('7');
-  await dialog.getByLabel('Told once it has held for').fill('2 min');
+  await dialog.getByLabel('Notify after it has held for').fill('2 min');
   await dialog.getByRole('button', { name: 'Change it' }).click();
   await row('failure-rate').getByText('more than 12.5 % fail within 1 h 30 min, of at least 7').waitFor();
   const { above, window, min_count, for: hold } = await ruleOf('failure-rate');

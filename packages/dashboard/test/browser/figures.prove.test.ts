@@ -290,7 +290,7 @@ test('under the pointer rows stay where they are: what is new is counted, and sh
   await open('jobs');
   const list = page.getByRole('list', { name: 'Jobs' });
   // When all is there: what comes later, above the list, would move it from under the pointer.
-  await page.getByText('5 kept').waitFor();
+  await page.getByText('5 stored').waitFor();
   await list.getByText('old', { exact: true }).nth(2).hover();
   const before = await list.getByRole('listitem').first().innerText();
   for (let n = 0; n < 3; n++) await duly.taskNamed('fresh').in('1h', n);

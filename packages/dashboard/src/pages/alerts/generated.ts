@@ -74,8 +74,8 @@ export const alertKinds = [
   },
   {
     "kind": "no_worker",
-    "title": "No worker handles a task",
-    "describe": "no worker handles a task for {after}",
+    "title": "Jobs of a type have no worker",
+    "describe": "jobs of a type have no worker for {after}",
     "fields": [
       {
         "name": "after",

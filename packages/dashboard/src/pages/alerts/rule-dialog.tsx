@@ -86,7 +86,7 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
             />
           </Field>
         ))}
-        <Field name="Told once it has held for" hint="0 ms: at once.">
+        <Field name="Notify after it has held for" hint="0 ms: at once.">
           <TextInput value={hold} onChange={(event) => setHold(event.target.value)} />
         </Field>
         <Field name="Only of these types" hint="With commas between them. Left empty: of all.">
@@ -94,8 +94,8 @@ export function RuleDialog({ rule, onClose }: { rule: AlertRule | null; onClose:
         </Field>
         {channels.length > 0 && (
           <Checks
-            name="Told to"
-            hint={selected === null ? 'All channels, those of later too.' : undefined}
+            name="Channels to notify"
+            hint={selected === null ? 'All channels, including ones added later.' : undefined}
             choices={{
               ...Object.fromEntries(
                 channels.map(({ id, kind: how, to, note }) => [id, note ?? `${how} ${to}`]),

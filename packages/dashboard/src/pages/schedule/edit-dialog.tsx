@@ -92,7 +92,7 @@ export function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose:
         />
         {/* That of a target is what the server sends, without its credentials. */}
         {!schedule.type.startsWith('duly:') && (
-          <Field name="Input, as JSON" hint="Jobs that are created already keep theirs." problem={problem}>
+          <Field name="Input, as JSON" hint="Jobs that exist already keep their input." problem={problem}>
             <TextArea rows={4} value={texts.input} onChange={set('input')} spellCheck={false} />
           </Field>
         )}

@@ -36,8 +36,8 @@ export function Secrets({ webhook }: { webhook: Webhook }) {
         </div>
       ) : (
         <p className="px-4 py-3 text-sm text-ink-soft">
-          Every call is signed by Standard Webhooks. Whoever has the secret can tell that a call comes from
-          here.
+          Every call is signed by Standard Webhooks. With the secret, the receiver verifies that a call comes
+          from this server.
         </p>
       )}
       {isAsked && (
