@@ -28,7 +28,7 @@ export type Alert = {
   subject: string;
   message: string;
   fired_at: string;
-  /** Nobody was told of it: a maintenance window. */
+  /** No channel was notified: a maintenance window. */
   muted: boolean;
 };
 
@@ -66,11 +66,11 @@ export type AlertRuleChange = {
   min_count?: number;
   count?: number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 };
 
@@ -287,7 +287,7 @@ export type CreatedWebhook = {
   id: string;
   url: string;
   note: string | null;
-  /** Whose jobs it hears of; null: of all. */
+  /** The tenant whose jobs it is notified of; null: all. */
   tenant: string | null;
   types: string[] | null;
   schedules: string[] | null;
@@ -617,7 +617,7 @@ export type JobBulkResult = {
 
 export type JobChange = {
   id: string;
-  /** `asked`: it runs, and will be told. `unchanged`: it was so already. */
+  /** `asked`: it runs, and its handler will be notified. `unchanged`: it was so already. */
   result: "changed" | "asked" | "unchanged";
   status: JobStatus;
   due_at: string | null;
@@ -754,11 +754,11 @@ export type NewAlertRule = {
   /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
   after?: string | number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "failure_rate";
@@ -769,32 +769,32 @@ export type NewAlertRule = {
   window?: string | number;
   min_count?: number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "failures_in_row";
   id?: string;
   count?: number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "schedule_deadline";
   id?: string;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "waiting";
@@ -802,11 +802,11 @@ export type NewAlertRule = {
   /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
   after?: string | number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "no_worker";
@@ -814,22 +814,22 @@ export type NewAlertRule = {
   /** Milliseconds, or a text like "15m", "3 days", "PT15M". */
   after?: string | number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 } | {
   kind: "dead_letters";
   id?: string;
   above?: number;
   enabled?: boolean;
-  /** How long it has to hold before anybody is told; default 0. */
+  /** How long it must hold before channels are notified; default 0. */
   for?: string | number;
   /** Only of these types; null: of all. */
   types?: string[] | null;
-  /** Ids of the channels to tell; null: all of them. */
+  /** Ids of the channels to notify; null: all of them. */
   channels?: string[] | null;
 };
 
@@ -860,7 +860,7 @@ export type NewJob = {
   /** The name of the task; left out beside `target`. */
   type?: string;
   target?: Target;
-  /** Told of the end of the job: a webhook. */
+  /** Notified when the job ends: a webhook. */
   callback_url?: string;
   /** Any JSON. */
   input?: unknown;
@@ -916,7 +916,7 @@ export type NewSchedule = {
   /** The name of the task; left out beside `target`. */
   type?: string;
   target?: Target;
-  /** Told of the end of each of its jobs. */
+  /** Notified when each of its jobs ends. */
   callback_url?: string;
   tenant?: string | null;
   cron?: string;
@@ -1212,7 +1212,7 @@ export type Schedule = {
   note: string | null;
   created_at: string;
   updated_at: string;
-  /** What makes the same schedule, as it is sent; only with `definition=true`. */
+  /** The body that creates the same schedule; only with `definition=true`. */
   definition?: Record<string, unknown>;
 };
 
@@ -1270,7 +1270,7 @@ export type ScheduleChanges = {
   /** What a person should know about it. */
   note?: string | null;
   target?: Target & unknown;
-  /** Told of the end of each run; null: nobody is. */
+  /** Notified when each run ends; null: no URL. */
   callback_url?: string | null;
   /** Why; stored in the audit. */
   edit_note?: string;
@@ -1448,7 +1448,7 @@ export type Webhook = {
   id: string;
   url: string;
   note: string | null;
-  /** Whose jobs it hears of; null: of all. */
+  /** The tenant whose jobs it is notified of; null: all. */
   tenant: string | null;
   types: string[] | null;
   schedules: string[] | null;
@@ -1782,7 +1782,7 @@ export interface Operations {
     body: never;
     answer: null;
   };
-  /** Who did what to promises already created, newest first */
+  /** Who did what to jobs and schedules, newest first */
   'GET /api/audit': {
     path: Record<never, never>;
     query: { subject?: string | readonly string[]; limit?: number | readonly number[]; cursor?: string | readonly string[] };
@@ -2399,7 +2399,7 @@ export interface Operations {
       next_cursor: string | null;
     };
   };
-  /** Keep a value until its time */
+  /** Store a value until its time */
   'PUT /api/values/{name}/{key}': {
     path: { name: string; key: string };
     query: Record<never, never>;
@@ -2521,7 +2521,7 @@ export interface Operations {
     body: WorkerClaim;
     answer: WorkerClaimed;
   };
-  /** Renew leases, and hear which jobs are to stop */
+  /** Renew leases, and receive which jobs are to stop */
   'POST /api/worker/heartbeat': {
     path: Record<never, never>;
     query: Record<never, never>;

@@ -16,7 +16,7 @@ const list = createRoute({
   path: '/api/audit',
   operationId: 'listAudit',
   tags: ['audit'],
-  summary: 'Who did what to promises already created, newest first',
+  summary: 'Who did what to jobs and schedules, newest first',
   ...secured('operate', { tenant: 'refused' }),
   request: {
     query: z.strictObject({

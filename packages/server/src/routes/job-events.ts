@@ -16,7 +16,7 @@ const read = createRoute({
   tags: ['following'],
   summary: 'Follow one job',
   description:
-    'Server-sent events: a plain message with the job as `GET /api/jobs/{id}` shows it, now and whenever it changes; `log` for each line its handler logs; `end` when it is over, and then the stream ends. A client that comes back with `Last-Event-ID` is told what is new since; after the `end` it is answered 204, and an `EventSource` stops.',
+    'Server-sent events: a plain message with the job as `GET /api/jobs/{id}` shows it, now and whenever it changes; `log` for each line its handler logs; `end` when it is over, and then the stream ends. A client that comes back with `Last-Event-ID` receives what is new since; after the `end` it is answered 204, and an `EventSource` stops.',
   ...secured('read'),
   request: {
     params: jobPath,

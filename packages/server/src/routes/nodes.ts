@@ -31,7 +31,7 @@ const drain = createRoute({
   ...secured('operate', { tenant: 'refused' }),
   request: { params: z.object({ id: z.string().min(1).max(200) }) },
   responses: {
-    202: json(z.strictObject({ id: z.string() }), 'It hears of it with its next heartbeat.'),
+    202: json(z.strictObject({ id: z.string() }), 'The node is notified with its next heartbeat.'),
     ...problems,
   },
 });

@@ -54,7 +54,7 @@ const moment = z.string().max(100);
 const withDefinition = z
   .enum(['true', 'false'])
   .optional()
-  .openapi({ description: 'Whether `definition` is returned too: what makes the same schedule.' });
+  .openapi({ description: 'Whether `definition` is returned too: the body that creates the same schedule.' });
 const one = { 200: json(scheduleSchema, 'The schedule.'), ...problems };
 
 const list = createRoute({

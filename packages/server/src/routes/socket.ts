@@ -14,7 +14,7 @@ const open = createRoute({
   tags: ['following'],
   summary: 'Follow jobs over a WebSocket',
   description:
-    'Send `{"watch": "a", "job": "job_…", "logs": true}` or `{"watch": "a", "filter": {"type": ["video_transcode"]}}`, with `"after"` to go on from the `id` of an event, and `{"unwatch": "a"}`. Told is `{"watch": "a", "event": "job" | "log" | "end" | "change" | "gap" | "place" | "error", "id", "data"}`, with the data of the streams of the same names.',
+    'Send `{"watch": "a", "job": "job_…", "logs": true}` or `{"watch": "a", "filter": {"type": ["video_transcode"]}}`, with `"after"` to go on from the `id` of an event, and `{"unwatch": "a"}`. The server sends `{"watch": "a", "event": "job" | "log" | "end" | "change" | "gap" | "place" | "error", "id", "data"}`, with the data of the streams of the same names.',
   ...secured('read'),
   responses: {
     101: { description: 'The connection is a WebSocket from now on.' },

@@ -41,7 +41,7 @@ const read = createRoute({
         .min(0)
         .max(1_000)
         .optional()
-        .openapi({ type: 'integer', description: 'How many jobs are told by themselves. Default 20.' }),
+        .openapi({ type: 'integer', description: 'How many jobs are shown individually. Default 20.' }),
       tenant: name.optional(),
     }),
   },

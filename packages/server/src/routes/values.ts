@@ -38,7 +38,7 @@ const put = createRoute({
   path: '/api/values/{name}/{key}',
   operationId: 'putValue',
   tags,
-  summary: 'Keep a value until its time',
+  summary: 'Store a value until its time',
   ...secured('run', { tenant }),
   request: {
     params: path,

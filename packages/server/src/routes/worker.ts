@@ -43,10 +43,10 @@ const heartbeat = createRoute({
   path: '/api/worker/heartbeat',
   operationId: 'heartbeat',
   tags,
-  summary: 'Renew leases, and hear which jobs are to stop',
+  summary: 'Renew leases, and receive which jobs are to stop',
   ...run,
   request: body(heartbeatBody),
-  responses: { 200: json(heartbeatsSchema, 'What each lease is told, in the same order.'), ...problems },
+  responses: { 200: json(heartbeatsSchema, 'The state of each lease, in the same order.'), ...problems },
 });
 
 const report = createRoute({

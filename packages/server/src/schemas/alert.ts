@@ -11,12 +11,12 @@ const common = {
   enabled: z.boolean().optional(),
   for: duration
     .optional()
-    .openapi({ description: 'How long it has to hold before anybody is told; default 0.' }),
+    .openapi({ description: 'How long it must hold before channels are notified; default 0.' }),
   types: ids.nullable().optional().openapi({ description: 'Only of these types; null: of all.' }),
   channels: ids
     .nullable()
     .optional()
-    .openapi({ description: 'Ids of the channels to tell; null: all of them.' }),
+    .openapi({ description: 'Ids of the channels to notify; null: all of them.' }),
 };
 
 type FieldKind = Pick<AlertField, 'type' | 'min' | 'max' | 'doc'>;
@@ -97,7 +97,7 @@ export const alertSchema = z
     subject: z.string(),
     message: z.string(),
     fired_at: instant,
-    muted: z.boolean().openapi({ description: 'Nobody was told of it: a maintenance window.' }),
+    muted: z.boolean().openapi({ description: 'No channel was notified: a maintenance window.' }),
   })
   .openapi('Alert');
 

@@ -16,9 +16,9 @@ export const countSchema = z
 export const jobChangeSchema = z
   .strictObject({
     id: z.string(),
-    result: z
-      .enum(['changed', 'asked', 'unchanged'])
-      .openapi({ description: '`asked`: it runs, and will be told. `unchanged`: it was so already.' }),
+    result: z.enum(['changed', 'asked', 'unchanged']).openapi({
+      description: '`asked`: it runs, and its handler will be notified. `unchanged`: it was so already.',
+    }),
     status: jobStatus,
     due_at: instant.nullable(),
   })

@@ -63,7 +63,7 @@ export const jobListQuery = z
       .openapi({ description: 'Also count all that match, up to 10,000: "total".' }),
     brief: z.enum(['true', 'false']).optional().openapi({
       description:
-        'For looking at many: an input or result of more than 1,000 characters as JSON is told as a text, its first 1,000 and "…"; messages of errors likewise, without causes and stacks.',
+        'For looking at many: an input or result of more than 1,000 characters as JSON is shown as a string, its first 1,000 and "…"; messages of errors likewise, without causes and stacks.',
     }),
   })
   .catchall(z.union([z.string().max(1_000), z.array(z.string())]))

@@ -138,7 +138,7 @@ export const newJobSchema = z
       .optional()
       .openapi({ description: 'An HTTP request or a command instead of a task in code.' }),
     callback_url: z.string().max(2_048).optional().openapi({
-      description: 'Told of the end of the job: a webhook.',
+      description: 'Notified when the job ends: a webhook.',
       example: 'https://example.com/hook',
     }),
     input: z

@@ -83,7 +83,7 @@ export const nodeSchema = z
   })
   .openapi('Node');
 
-/** Who did what to a promise already made. */
+/** Who did what to a job or schedule. */
 export const auditSchema = z
   .strictObject({
     position: z.int(),

@@ -90,7 +90,7 @@ export const newScheduleSchema = z
       .string()
       .max(2_048)
       .optional()
-      .openapi({ description: 'Told of the end of each of its jobs.' }),
+      .openapi({ description: 'Notified when each of its jobs ends.' }),
     tenant: name.nullable().optional(),
     ...ruleFields,
     ...policyFields,
@@ -120,7 +120,7 @@ export const scheduleChangesSchema = z
       .max(2_048)
       .nullable()
       .optional()
-      .openapi({ description: 'Told of the end of each run; null: nobody is.' }),
+      .openapi({ description: 'Notified when each run ends; null: no URL.' }),
     edit_note: note.optional(),
   })
   .openapi('ScheduleChanges');
@@ -199,7 +199,7 @@ export const scheduleSchema = z
     definition: z
       .record(z.string(), z.unknown())
       .optional()
-      .openapi({ description: 'What makes the same schedule, as it is sent; only with `definition=true`.' }),
+      .openapi({ description: 'The body that creates the same schedule; only with `definition=true`.' }),
   })
   .openapi('Schedule');
 

@@ -14,7 +14,10 @@ export const webhookSchema = z
     id: z.string().openapi({ example: 'wh_01k9zq6b1h8v' }),
     url: z.string(),
     note: z.string().nullable(),
-    tenant: z.string().nullable().openapi({ description: 'Whose jobs it hears of; null: of all.' }),
+    tenant: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The tenant whose jobs it is notified of; null: all.' }),
     types: z.array(z.string()).nullable(),
     schedules: z.array(z.string()).nullable(),
     statuses: z.array(z.enum(terminalStatuses)).nullable(),

@@ -4,8 +4,8 @@ import { laneFacts, lateLanes, waitingText } from '../lane-facts.ts';
 /** Jobs wait, and no live worker handles their type. */
 export const noWorker = defineAlertKind({
   kind: 'no_worker',
-  title: 'No worker handles a task',
-  describe: 'no worker handles a task for {after}',
+  title: 'Jobs of a type have no worker',
+  describe: 'jobs of a type have no worker for {after}',
   fields: {
     afterMs: { json: 'after', type: 'duration', default: 60_000, label: 'For longer than' },
   },
