@@ -9,7 +9,7 @@ test('doctor and schedules add warn, with what to do, about what works and shoul
   folder.write({ 'tasks/all.mjs': `export default { name: 'poll', timeout: 'none', run: () => 1 };` });
   const often = await folder.duly('schedules', 'add', 'often', '--type', 'poll', '--every', '5s');
   assert.equal(often.code, 0, often.err);
-  assert.match(often.err, /warning: "often" runs more often than once a minute\. If it asks whether/);
+  assert.match(often.err, /warning: "often" runs more often than once a minute\. If it checks whether/);
   assert.match(often.err, /warning: The task "poll" has no timeout: one run that hangs/);
   assert.doesNotMatch(often.err, /longer than its interval/, 'nobody knows yet how long it takes');
   const gap = await folder.duly(
