@@ -321,7 +321,8 @@ test('by e-mail and by command', async (t) => {
   assert.match(text, /Subject: Alert: There is 1 dead letter/);
   assert.match(text, /Rule: dead-letters/);
   const { jobs } = await duly.jobs({ type: 'duly:alert' }).page();
-  await Promise.all(jobs.map(({ id }) => duly.job(id).wait()));
+  const done = await Promise.all(jobs.map(({ id }) => duly.job(id).wait()));
+  for (const { result } of done) assert.deepEqual(result, { told: true }, 'the stored result');
   const lines = await Promise.all(jobs.map(({ id }) => duly.job(id).logs()));
   assert.ok(lines.flat().some(({ message }) => message === 'fired dead-letters'));
 });
