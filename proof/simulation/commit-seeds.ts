@@ -18,19 +18,25 @@ export interface SeedStart {
 /** The environment variable that sets the start of every range. */
 export const seedStartVariable = 'DULY_SEED_START';
 
+/** The highest seed: above it, numbers that are derived from a seed are rounded. */
+export const seedMax = 2 ** 50;
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Ranges start at a million or above. Documents and tests name seeds below that.
 const rangeSize = 10_000;
 const firstRange = 100;
 const rangeCount = 200_000;
+const startMax = seedMax - rangeSize;
 
 /** The start of a purpose's range at this commit. Without git, the start is derived from the package files. */
 export function seedStart(purpose: SeedPurpose, env: NodeJS.ProcessEnv = process.env): SeedStart {
   const given = env[seedStartVariable];
   if (given !== undefined && given !== '') {
-    const start = Number(given);
-    if (!Number.isSafeInteger(start) || start < 0)
-      throw new Error(`Expected ${seedStartVariable} to be a whole number from 0 up, got "${given}".`);
+    const start = given.trim() === '' ? Number.NaN : Number(given);
+    if (!Number.isSafeInteger(start) || start < 0 || start > startMax)
+      throw new Error(
+        `Expected ${seedStartVariable} to be a whole number from 0 to ${startMax}, got "${given}".`,
+      );
     return { start, source: seedStartVariable };
   }
   const commit = readCommit();

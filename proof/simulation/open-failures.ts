@@ -1,18 +1,31 @@
 /** Known failures that are not fixed yet: `proof/open-failures.json`. Tests print them and do not fail because of them. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Violation } from '../checker/index.ts';
 import type { Script } from './script.ts';
-import type { SimulatedEngine } from './seeds.ts';
-import { readStoredScript } from './stored-script.ts';
+import type { ShrunkenFailure, SimulatedEngine } from './seeds.ts';
+import {
+  assertRead,
+  type Check,
+  type ChecksOf,
+  engineName,
+  fields,
+  invariantName,
+  isoDate,
+  oneOf,
+  optional,
+  readStoredScript,
+  type StoredScript,
+  scriptCheck,
+} from './stored-script.ts';
 
 /** An entry of the list. */
 export interface OpenFailure {
   /** The path of a stored script, relative to the repository, or the script itself. */
   script: string | Script;
   invariant: string;
-  /** The engine that it fails on; left out: `sqlite`. */
+  /** The engine that it fails on; left out: that of the stored script, or `sqlite`. */
   engine?: SimulatedEngine;
   /** ISO date of the entry. */
   date: string;
@@ -21,9 +34,99 @@ export interface OpenFailure {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Reads the list. */
-export function readOpenFailures(): OpenFailure[] {
-  return JSON.parse(readFileSync(join(root, 'proof/open-failures.json'), 'utf8')) as OpenFailure[];
+const listPath = 'proof/open-failures.json';
+const text: Check = (value, path) =>
+  typeof value === 'string' ? null : { path, expected: 'a text', got: value };
+const scriptOrPath: Check = (value, path) => {
+  if (typeof value === 'object' && value !== null) return scriptCheck(value, path);
+  const expected = 'a script, or the path of a stored script';
+  return typeof value === 'string' && value !== '' ? null : { path, expected, got: value };
+};
+const entryCheck = fields({
+  ...{ script: scriptOrPath, invariant: invariantName, engine: optional(engineName) },
+  ...{ date: isoDate, note: optional(text) },
+} satisfies ChecksOf<OpenFailure>);
+
+/** Reads the list. Throws an error that names the file and the entry if one could not be played. */
+export function readOpenFailures(path = join(root, listPath)): OpenFailure[] {
+  const list = parseList(path);
+  const file = relative(root, path);
+  if (!Array.isArray(list))
+    assertRead(() => ({ path: '', expected: 'a list', got: list }), list, `"${file}"`);
+  return (list as unknown[]).map((entry, i) => readEntry(entry, `entry ${i + 1} of "${file}"`));
+}
+
+function parseList(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`Expected "${relative(root, path)}" to be JSON: ${(error as Error).message}`);
+  }
+}
+
+function readEntry(value: unknown, place: string): OpenFailure {
+  assertRead(entryCheck, value, place);
+  const entry = value as OpenFailure;
+  if (typeof entry.script !== 'string') return entry;
+  const stored = storedOf(entry.script, place);
+  if (stored.engine === undefined) return entry;
+  assertRead(
+    optional(oneOf([stored.engine])),
+    entry.engine,
+    `the engine of ${place}, as in "${entry.script}",`,
+  );
+  return { ...entry, engine: stored.engine };
+}
+
+function storedOf(script: string, place: string): StoredScript {
+  try {
+    return readStoredScript(join(root, script));
+  } catch (error) {
+    throw new Error(`Expected script in ${place} to be a stored script. ${(error as Error).message}`);
+  }
+}
+
+/** What a failure is told with: how to shrink it to one invariant, to play a script, and to store one. */
+export interface FailureTools {
+  shrink(invariant: string): Promise<ShrunkenFailure>;
+  /** The invariants that a script breaks. */
+  play(script: Script): Promise<readonly string[]>;
+  /** Returns the path. */
+  store(invariant: string, script: Script): string;
+}
+
+/** A stored failure. */
+export interface StoredFailure {
+  scripts: { path: string; text: string }[];
+  /** What the list needs for the tests to accept it: an entry for each invariant that the world or a stored script of it breaks. */
+  entries: OpenFailure[];
+}
+
+/** Stores scripts of a failure until each invariant that it broke is broken by one of them. */
+export async function storeFailure(
+  broken: readonly string[],
+  { engine, date }: { engine: SimulatedEngine; date: string },
+  { shrink, play, store }: FailureTools,
+): Promise<StoredFailure> {
+  const scripts: StoredFailure['scripts'] = [];
+  const pathOf = new Map<string, string>();
+  for (const invariant of broken) {
+    if (pathOf.has(invariant)) continue;
+    const { script, text } = await shrink(invariant);
+    const path = store(invariant, script);
+    scripts.push({ path, text });
+    for (const name of [invariant, ...(await play(script))]) {
+      if (!pathOf.has(name)) pathOf.set(name, path);
+    }
+  }
+  const entries = [...pathOf].map(
+    ([invariant, script]): OpenFailure => ({
+      ...{ script, invariant },
+      ...(engine === 'sqlite' ? {} : { engine }),
+      date,
+    }),
+  );
+  return { scripts, entries };
 }
 
 /** The script of an entry. */

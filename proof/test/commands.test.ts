@@ -87,11 +87,37 @@ test('npm run simulate plays a stored script, and refuses a file that is none', 
   ];
   assert.equal(fromScript.status, 0, fromScript.err);
   assert.equal(fromScript.out.replace(path, 'Seed 5'), fromSeed.out);
-  writeFileSync(path, '{}');
-  assert.match(
-    call('simulate.ts', '--script', path).err,
-    /^Expected ".*" to hold invariant, seed, foundAt and script\.\nUsage: /,
-  );
+  const refusals: [string, unknown, RegExp, ...string[]][] = [
+    ['null', null, /^Expected ".*" to be an object, got null\.\nUsage: /],
+    [
+      'an engine',
+      { ...stored, engine: 'mysql' },
+      /^Expected engine in ".*" to be one of sqlite, postgres, got /,
+    ],
+    [
+      'steps',
+      { ...stored, script: { ...stored.script, steps: 'x' } },
+      /^Expected script\.steps in ".*" to be a list/,
+    ],
+    [
+      'a contradiction',
+      { ...stored, engine: 'postgres' },
+      /^Expected --engine postgres, as in ".*", got "sqlite"\.\n/,
+      ...['--engine', 'sqlite'],
+    ],
+  ];
+  for (const [name, content, message, ...args] of refusals) {
+    writeFileSync(path, JSON.stringify(content));
+    const { status, out, err } = call('simulate.ts', '--script', path, ...args);
+    assert.deepEqual([status, out], [2, ''], `${name}: ${err}`);
+    assert.match(err, message);
+  }
+});
+
+test('npm run simulate refuses an unknown engine before it prints anything', () => {
+  const { status, out, err } = call('simulate.ts', '--engine', 'mysql', '--seeds', '3');
+  assert.deepEqual([status, out], [2, ''], err);
+  assert.match(err, /^Expected --engine sqlite or --engine postgres\.\nUsage: /);
 });
 
 test('npm run simulate --until-failure ends at SIGINT with a summary', async (t) => {

@@ -5,7 +5,7 @@ import type { Violation } from '../checker/index.ts';
 import { seedStart, startOf } from '../simulation/commit-seeds.ts';
 import { isKnown, type OpenFailure } from '../simulation/open-failures.ts';
 import { drawScript, type Script } from '../simulation/script.ts';
-import { listStoredScripts, readStoredScript } from '../simulation/stored-script.ts';
+import { assertRead, listStoredScripts, readStoredScript, scriptCheck } from '../simulation/stored-script.ts';
 import { testRegressions } from './worlds.ts';
 
 testRegressions();
@@ -37,7 +37,11 @@ function shapesOf(script: Script): string[] {
 
 test('stored scripts hold only steps and fields that scripts are drawn with', () => {
   const drawn = new Set<string>();
-  for (let seed = 1; seed <= 6_000; seed++) for (const shape of shapesOf(drawScript(seed))) drawn.add(shape);
+  for (let seed = 1; seed <= 6_000; seed++) {
+    const script = drawScript(seed);
+    assertRead(scriptCheck, script, `the script of seed ${seed}`);
+    for (const shape of shapesOf(script)) drawn.add(shape);
+  }
   const unknown = listStoredScripts().flatMap((path) =>
     shapesOf(readStoredScript(path).script)
       .filter((shape) => !drawn.has(shape))
@@ -70,8 +74,10 @@ test('seeds come from the commit, differ by purpose, and can be set', () => {
   assert.equal(new Set(starts).size, starts.length);
   assert.ok(starts.every((start) => start >= 1_000_000 && start % 10_000 === 0));
   assert.equal(seedStart('prove', { DULY_SEED_START: '42' }).start, 42);
-  assert.throws(
-    () => seedStart('prove', { DULY_SEED_START: 'x' }),
-    /Expected DULY_SEED_START to be a whole number/,
-  );
+  for (const text of ['x', ' ', '-1', String(2 ** 50 + 1)])
+    assert.throws(
+      () => seedStart('prove', { DULY_SEED_START: text }),
+      /Expected DULY_SEED_START to be a whole number from 0 to 1125899906832624, got "/,
+    );
+  assert.equal(seedStart('prove', { DULY_SEED_START: '1125899906832624' }).start, 1125899906832624);
 });
