@@ -240,6 +240,24 @@ export function dedupeTests(test: DefineTest): void {
     }
   });
 
+  test('a call that was folded into a job that was deleted is answered with how it ended', async ({
+    engine,
+  }) => {
+    const key = { dedupe: dedupe('k', { mode: 'replace' }), due: { at: t0 + hour } };
+    const { id } = await create(engine, key);
+    const spec = jobSpec(key);
+    await createAll(engine, [spec], t0 + 1);
+    await deleteJobs(engine, [id]);
+    const reply = await engine.enqueue({ now: t0 + 2, repeat: true, groups: [{ jobs: [spec] }] });
+    assert.deepEqual(only(accepted(only(reply.groups))), {
+      id,
+      status: 'CANCELLED',
+      dueAt: t0 + hour,
+      deduped: true,
+    });
+    assert.deepEqual(await claim(engine, {}, t0 + 2 * hour), []);
+  });
+
   test('the start deadline of a replaced holder counts from its new due time', async ({ engine }) => {
     const key = dedupe('k', { mode: 'replace' });
     const { id } = await create(engine, { dedupe: key, due: { at: t0 + minute }, startDeadlineMs: second });

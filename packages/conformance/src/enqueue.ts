@@ -548,6 +548,22 @@ export function enqueueTests(test: DefineTest): void {
     );
   });
 
+  test('a child that was deleted is reported as what it was, and is not created again', async ({
+    engine,
+  }) => {
+    const parent = await createRunning(engine, { type: 'parent' });
+    const ask = (key: string, due = t0 + hour) =>
+      create(engine, { origin: 'child', parent: { id: parent.id, key }, due: { at: due } }, t0 + 1);
+    const [waiting, ended] = [await ask('waiting'), await ask('ended', t0)];
+    await finish(engine, await claimOne(engine, {}, t0 + 1), 'FAILED', {}, t0 + 1);
+    await deleteJobs(engine, [waiting.id, ended.id]);
+    const deleted = { status: 'CANCELLED', dueAt: t0 + hour, deduped: true };
+    assert.deepEqual(await ask('waiting'), { id: waiting.id, ...deleted });
+    const again = await ask('ended');
+    assert.deepEqual([again.id, again.status, again.deduped], [ended.id, 'FAILED', true]);
+    assert.deepEqual(await claim(engine, {}, t0 + 2 * hour), []);
+  });
+
   test('a child stays unique over a retry of its parent, and within one group', async ({ engine }) => {
     const parent = await createRunning(engine, { type: 'parent' });
     const spec = () => jobSpec({ parent: { id: parent.id, key: 'k' }, origin: 'child' });

@@ -1176,6 +1176,22 @@ BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
 END $$;
 
+-- The same of a job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
+CREATE FUNCTION duly.find_known_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  v_brief record := duly.find_brief_1(p_id);
+  v_deleted json;
+BEGIN
+  type := v_brief.type;
+  status := v_brief.status;
+  due_at := v_brief.due_at;
+  IF status IS NOT NULL THEN RETURN; END IF;
+  -- After the job itself: a deletion that commits in between is seen by one of the two.
+  SELECT j.value INTO v_deleted FROM duly.journal j WHERE j.scope = 'deleted' AND j.key = p_id;
+  status := v_deleted ->> 'status';
+  due_at := (v_deleted ->> 'dueAt')::bigint;
+END $$;
+
 CREATE FUNCTION duly.item_1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
 $$;
@@ -1338,7 +1354,7 @@ BEGIN
     IF FOUND THEN
       IF v_taken THEN DELETE FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key; END IF;
       PERFORM duly.confirm_1();
-      v_brief := duly.find_brief_1(v_took_over);
+      v_brief := duly.find_known_1(v_took_over);
       RETURN duly.item_1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
   END IF;
@@ -1396,7 +1412,7 @@ BEGIN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
       SELECT job_id INTO v_child FROM duly.children WHERE parent_id = v_parent AND key = v_key;
-      v_brief := duly.find_brief_1(v_child);
+      v_brief := duly.find_known_1(v_child);
       -- The child may be past its retention, but the promise was kept.
       IF v_brief.status IS NULL THEN RETURN duly.item_1(v_child, 'COMPLETED', p_now, true); END IF;
       RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
@@ -1430,23 +1446,16 @@ DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
-  v_deleted json;
 BEGIN
   IF NOT p_repeat THEN
     v_item := duly.make_new_1(p_now, p_spec, false);
     PERFORM duly.refuse_late_1(ARRAY[v_id]);
     RETURN v_item;
   END IF;
-  v_brief := duly.find_brief_1(v_id);
+  v_brief := duly.find_known_1(v_id);
   IF v_brief.status IS NOT NULL THEN
     PERFORM duly.confirm_1();
     RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
-  END IF;
-  -- After the job itself: a deletion that commits in between is seen by one of the two.
-  SELECT value INTO v_deleted FROM duly.journal WHERE scope = 'deleted' AND key = v_id;
-  IF FOUND THEN
-    PERFORM duly.confirm_1();
-    RETURN duly.item_1(v_id, v_deleted ->> 'status', (v_deleted ->> 'dueAt')::bigint, false);
   END IF;
   v_item := duly.make_new_1(p_now, p_spec, true);
   -- A job that ended has left \`jobs\`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this

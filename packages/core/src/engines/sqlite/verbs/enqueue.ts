@@ -69,7 +69,7 @@ export function claimCreated(
 /** Makes one job, or finds the one that keeps the same promise already. */
 export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   if (repeat) {
-    const known = findBrief(work, spec.id) ?? findDeleted(work, spec.id);
+    const known = findKnown(work, spec.id);
     if (known !== undefined) return { ...known, deduped: false };
   }
   if (spec.parent !== null && spec.parent.key !== null) {
@@ -81,10 +81,15 @@ export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedI
 }
 
 function childItem(work: Work, spec: JobSpec, id: string): EnqueuedItem {
-  const known = findBrief(work, id);
+  const known = findKnown(work, id);
   if (known !== undefined) return { ...known, deduped: id !== spec.id };
   // The child is past its retention, but the promise was kept.
   return { id, status: 'COMPLETED', dueAt: work.now, deduped: true };
+}
+
+/** A job that is there, or was deleted in the last 24 hours. */
+function findKnown(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+  return findBrief(work, id) ?? findDeleted(work, id);
 }
 
 function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
@@ -101,7 +106,7 @@ function createDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem
     ? work.tuple<[string]>(statements.value.remembered, 'fold', spec.id)?.[0]
     : undefined;
   if (tookOver !== undefined) {
-    const known = findBrief(work, tookOver);
+    const known = findKnown(work, tookOver);
     return { ...(known ?? { id: tookOver, status: 'COMPLETED', dueAt: work.now }), deduped: true };
   }
   const at = [spec.type, spec.tenant ?? '', dedupe.key] as const;
