@@ -105,6 +105,43 @@ export function enqueueTests(test: DefineTest): void {
     assert.equal((await claim(engine)).length, 2, 'nothing of the refused groups can be claimed');
   });
 
+  test('a repeat with the id of a job of another type is refused, live or ended', async ({ engine }) => {
+    const waiting = jobSpec({ type: 'other', due: { at: t0 + hour } });
+    const [ended, failed, running] = [jobSpec(), jobSpec(), jobSpec()];
+    await createAll(engine, [waiting]);
+    for (const [spec, to] of [
+      [ended, 'COMPLETED'],
+      [failed, 'FAILED'],
+    ] as const) {
+      await createAll(engine, [spec]);
+      await finish(engine, await claimOne(engine), to);
+    }
+    await createAll(engine, [running]);
+    await claimOne(engine);
+    for (const taken of [waiting, ended, failed, running]) {
+      const [clash, partner, after] = [jobSpec({ id: taken.id, type: 'third' }), jobSpec(), jobSpec()];
+      const before = await read(engine, taken.id);
+      const { groups } = await engine.enqueue({
+        now: t0,
+        repeat: true,
+        groups: [{ jobs: [partner, clash] }, { jobs: [after] }, { jobs: [taken] }],
+      });
+      assert.deepEqual(
+        groups.map(({ ok }) => ok),
+        [false, true, true],
+      );
+      const refused = itemAt(groups, 0);
+      assert.ok(!refused.ok);
+      assert.equal(refused.error.code, 'group_refused');
+      assert.equal(
+        refused.error.message,
+        `Job "${taken.id}" exists already with type "${taken.type}", not "third".`,
+      );
+      assert.deepEqual(await read(engine, taken.id), before);
+      assert.equal((await engine.get({ now: t0, ids: [partner.id] })).jobs[0] ?? null, null);
+    }
+  });
+
   test('every field of a job is read back as it came', async ({ engine }) => {
     const policy = jobPolicy({
       maxAttempts: 7,

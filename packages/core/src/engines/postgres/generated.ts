@@ -1227,6 +1227,16 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
 END $$;
 
+-- Refuses a spec whose id stands for a job of another type. \`p_type\` null: not known.
+CREATE FUNCTION duly.refuse_type_1(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_type <> p_spec ->> 'type' THEN
+    PERFORM duly.refuse_1('group_refused',
+      format('Job "%s" exists already with type "%s", not "%s".', p_spec ->> 'id', p_type, p_spec ->> 'type'),
+      'Ids are created by the client, one per job. Create a new id for a new job.', json_build_object('id', p_spec ->> 'id'));
+  END IF;
+END $$;
+
 -- Inserts a job into the place its due time and gates give it. \`p_behind\`: a job whose end it waits for because of its dedupe key.
 CREATE FUNCTION duly.insert_job_1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
@@ -1269,11 +1279,7 @@ BEGIN
   IF v_seq IS NULL THEN
     -- It may have ended since the conflict.
     v_known := duly.find_brief_1(v_id);
-    IF v_known.type <> p_spec ->> 'type' THEN
-      PERFORM duly.refuse_1('group_refused',
-        format('Job "%s" exists already with type "%s", not "%s".', v_id, v_known.type, p_spec ->> 'type'),
-        'Ids are made by the client, one per promise. Make a new id for a new job.', json_build_object('id', v_id));
-    END IF;
+    PERFORM duly.refuse_type_1(p_spec, v_known.type);
     RETURN duly.item_1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
   END IF;
   FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
@@ -1454,6 +1460,7 @@ BEGIN
   END IF;
   v_brief := duly.find_known_1(v_id);
   IF v_brief.status IS NOT NULL THEN
+    PERFORM duly.refuse_type_1(p_spec, v_brief.type);
     PERFORM duly.confirm_1();
     RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
   END IF;

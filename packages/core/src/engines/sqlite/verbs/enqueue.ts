@@ -22,7 +22,7 @@ import {
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { claimReady, peek } from './claim.ts';
-import { dueAtOf, existing, findDeleted, isPlain } from './job-spec.ts';
+import { dueAtOf, existing, findDeleted, isPlain, type KnownRow, sameJob } from './job-spec.ts';
 import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 /** See the contract. */
@@ -69,8 +69,10 @@ export function claimCreated(
 /** Makes one job, or finds the one that keeps the same promise already. */
 export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   if (repeat) {
-    const known = findKnown(work, spec.id);
-    if (known !== undefined) return { ...known, deduped: false };
+    const row = findRow(work, spec.id);
+    if (row !== undefined) return sameJob(spec, row);
+    const deleted = findDeleted(work, spec.id);
+    if (deleted !== undefined) return { ...deleted, deduped: false };
   }
   if (spec.parent !== null && spec.parent.key !== null) {
     const child = work.get<{ job_id: string }>(statements.job.child, spec.parent.id, spec.parent.key);
@@ -93,10 +95,13 @@ function findKnown(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | unde
 }
 
 function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
-  const row =
-    work.get<{ status: JobStatus; due_at: number }>(statements.job.state, id) ??
-    work.get<{ status: JobStatus; due_at: number }>(statements.job.finishedBrief, id);
+  const row = findRow(work, id);
   return row && { id, status: row.status, dueAt: row.due_at };
+}
+
+/** A job, live or in history. */
+function findRow(work: Work, id: string): KnownRow | undefined {
+  return work.get<KnownRow>(statements.job.state, id) ?? work.get<KnownRow>(statements.job.finishedBrief, id);
 }
 
 function createDeduped(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {

@@ -44,16 +44,20 @@ export function findDeleted(work: Work, id: string): Omit<EnqueuedItem, 'deduped
   return { id, status, dueAt };
 }
 
+/** What a job that exists already tells a call that would create it. */
+export interface KnownRow {
+  type: string;
+  status: JobStatus;
+  due_at: number;
+}
+
 /** The same id again: the same promise, unless it says something else. */
 export function existing(work: Work, spec: JobSpec): EnqueuedItem {
-  const row = work.get<{ type: string; status: JobStatus; due_at: number }>(
-    statements.job.state,
-    spec.id,
-  ) as {
-    type: string;
-    status: JobStatus;
-    due_at: number;
-  };
+  return sameJob(spec, work.get<KnownRow>(statements.job.state, spec.id) as KnownRow);
+}
+
+/** The job that has the id of the spec; refuses the group if that is a job of another type. */
+export function sameJob(spec: JobSpec, row: KnownRow): EnqueuedItem {
   if (row.type !== spec.type) {
     throw dulyError('group_refused', {
       message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,
