@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onceRecorded } from '../checker/once-recorded.ts';
 import type { HistoryEvent } from '../history.ts';
-import { judge } from './judge.ts';
+import { changed, judge } from './judge.ts';
 
 const granted = (at: number, node: string, fence: number): HistoryEvent => ({
   ...{ kind: 'locked', at, node, name: 'once:o', verb: 'acquire', result: 'acquired', fence },
@@ -36,4 +36,35 @@ test('a run after the recorded result breaks the invariant, unless the clock of 
     judge(onceRecorded, [granted(1_000, 'a', 1), jumped(2_000, 5_000), ...second, muchLater]),
     /a ran it/,
   );
+});
+
+const step = (
+  at: number,
+  node: string,
+  result: 'absent' | 'written',
+  value: string | null,
+): HistoryEvent => ({
+  ...{ kind: 'remembered', at, node, scope: 'job:job_1', key: 'pay', result, value },
+});
+
+const stepRan = (at: number, node: string): HistoryEvent => ({
+  ...{ kind: 'once', at, node, scope: 'job:job_1', key: 'pay', state: 'ran', value: node },
+});
+
+test('the steps of a job are deleted with it', () => {
+  const first = [step(10, 'a', 'absent', null), stepRan(20, 'a'), step(30, 'a', 'written', '"a"')];
+  const second = [step(60, 'b', 'absent', null), stepRan(70, 'b'), step(80, 'b', 'written', '"b"')];
+  assert.match(judge(onceRecorded, [...first, ...second]), /b found nothing/);
+  assert.equal(judge(onceRecorded, [...first, changed(50, 'delete', 'job_1'), ...second]), '');
+});
+
+test('two attempts run a step only if each of them found nothing before it ran', () => {
+  const [a, b] = [step(10, 'a', 'absent', null), step(11, 'b', 'absent', null)];
+  assert.equal(judge(onceRecorded, [a, b, stepRan(20, 'a'), stepRan(21, 'b')]), '');
+  // Two attempts on one node.
+  assert.equal(
+    judge(onceRecorded, [a, step(11, 'a', 'absent', null), stepRan(20, 'a'), stepRan(21, 'a')]),
+    '',
+  );
+  assert.match(judge(onceRecorded, [a, stepRan(20, 'a'), stepRan(21, 'a')]), /a ran it/);
 });
