@@ -321,7 +321,7 @@ function withLostDecisions(script: Script, dice: Dice): Script {
   return { ...withSteps(script, steps), leaseMs: 4 * second };
 }
 
-/** A schedule whose runs wait in line. One of them is deleted, and sometimes the schedule too. */
+/** A schedule whose runs wait in line. One or two of them are deleted, and sometimes the schedule too. */
 function drawDeletedRuns(dice: Dice, { lastsMs }: Script): Step[] {
   // The operations of the world do not know this schedule.
   const schedule = 8;
@@ -329,13 +329,15 @@ function drawDeletedRuns(dice: Dice, { lastsMs }: Script): Step[] {
   const atMs = dice.below(lastsMs / 2);
   const definition: ScheduleDefinition = {
     ...{ type: 'slow', name: `s${schedule}`, rate: minute, overlap: 'bufferAll', bufferLimit: 5 },
-    input: { call: null, ms: second, failures: 0 },
+    input: { call: null, ms: 2 * second, failures: 0 },
   };
   const trigger = { do: 'trigger', schedule, allow: false, hasInput: false } as const;
   return [
     { atMs, by: by(), do: 'put', definition },
     ...[1, 2, 3].map((i): Step => ({ atMs: atMs + i * 300, by: by(), ...trigger })),
-    { atMs: atMs + second + dice.below(2 * second), by: by(), do: 'delete', job: -dice.between(1, 3) },
+    ...[1, 2].map(
+      (job): Step => ({ atMs: atMs + second + dice.below(2 * second), by: by(), do: 'delete', job: -job }),
+    ),
     ...(dice.chance(0.5) ? [{ atMs: atMs + 3 * second, by: by(), do: 'remove', schedule } as const] : []),
   ];
 }
@@ -349,11 +351,14 @@ const ordinaryTaskNames = taskNames.filter(
   (name) => name !== 'steady' && name !== 'poison' && name !== 'charge',
 );
 
+// Only half of the processes refuse an input of a picky task, and only half of the inputs.
+const createdTaskNames = [...ordinaryTaskNames, 'picky', 'picky'] as const;
+
 function drawCreate(dice: Dice): Create {
   return {
     do: 'create',
     // A job that ends its process each time takes the better part of a minute to be given up.
-    task: dice.chance(0.01) ? 'poison' : dice.one(ordinaryTaskNames),
+    task: dice.chance(0.01) ? 'poison' : dice.one(createdTaskNames),
     delayMs: dice.chance(0.5) ? dice.between(1, 30) * second + dice.below(second) : null,
     isInstant: dice.chance(0.5),
     ms: dice.one([0, 100, 2_000, 6_000, 12_000]),
@@ -403,7 +408,7 @@ function drawTwins(dice: Dice, lastsMs: number): Step[] {
   });
   // One is deleted before it is asked for again.
   const deletions = creates.flatMap((create): Step[] =>
-    create.do === 'create' && (create.twinMs ?? 0) > 100 && dice.chance(0.5)
+    create.do === 'create' && (create.twinMs ?? 0) > 100 && dice.chance(0.8)
       ? [
           {
             atMs: create.atMs + dice.between(10, create.twinMs as number),
