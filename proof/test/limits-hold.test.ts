@@ -28,3 +28,14 @@ test('of two jobs that wait, the one that was due first comes first, also within
   assert.equal(judge(limitsHold, order('job_1', 'job_2')), '');
   assert.match(judge(limitsHold, order('job_2', 'job_1')), /job_2, due .*, was taken at .* before job_1/);
 });
+
+test('a job that puts itself off in the millisecond in which it was taken comes back later, and is not its own successor', () => {
+  const taken = (at: number, id: string, fence: number, dueAt: number): HistoryEvent =>
+    ({ ...claimed(at, id, fence), dueAt }) as HistoryEvent;
+  const putOff = { ...completed(100, 'job_1'), to: 'SCHEDULED' } as HistoryEvent;
+  const before = [inLine('job_1', 10), inLine('job_2', 20), taken(100, 'job_1', 1, 50), putOff];
+  const [back, second] = [taken(200, 'job_1', 2, 180), taken(150, 'job_2', 1, 20)];
+  assert.equal(judge(limitsHold, [...before, second, completed(160, 'job_2'), back]), '');
+  const late = taken(300, 'job_2', 1, 20);
+  assert.match(judge(limitsHold, [...before, back, late]), /job_1, which had put itself off .* before job_2/);
+});
