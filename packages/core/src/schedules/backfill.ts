@@ -42,7 +42,7 @@ export async function slotRuns(
     });
     for (const one of compacted) compactedRows.set(`${one.generation} ${one.startAt}`, one);
     for (const row of slots) {
-      // Past its retention. What failed is kept for longer, so a run that is gone was completed.
+      // Pruned or deleted. What failed is stored for longer, so a pruned run was completed; a deleted one is not wanted again.
       if (row.decision === 'fired' && row.jobId !== null && !known.has(row.jobId)) completed.add(row.fromAt);
     }
     const last = slots.at(-1);
