@@ -4188,4 +4188,6 @@ END $$;` },
 -- This step gives stores of the previous schema the new functions.` },
   { number: 17, name: 'late_calls', sql: `-- Functions only, changed in place: a call that arrives after its own repeat is refused, and a replayed job holds its key again.
 -- This step gives stores of the previous schema the new functions.` },
+  { number: 18, name: 'known_jobs', sql: `-- Functions only, changed in place: a repeated call is answered with the status that its deleted job had, and refused if its id is of a job
+-- of another type. This step gives stores of the previous schema the new functions.` },
 ];
