@@ -87,7 +87,7 @@ import type {
 
 /** The verbs: the functions of an engine that take an input and answer. See engine.ts for what holds for every one of them. */
 export interface EngineVerbs {
-  /** Makes jobs. A repeat with the same ids makes nothing twice and answers with what stands. */
+  /** Creates jobs. A repeat with the same ids creates nothing twice and returns what is stored. */
   enqueue(input: EnqueueInput): Promise<EnqueueReply>;
   /** Settles what is finished and claims what is next, in one step. A refused settlement never fails the claim. */
   exchange(input: ExchangeInput): Promise<ExchangeReply>;
@@ -106,7 +106,7 @@ export interface EngineVerbs {
   /** Does one action to a page of the jobs that match, with an audit row each. */
   change(input: ChangeInput): Promise<ChangeReply>;
 
-  /** Makes, edits, deletes schedules by compare-and-set. */
+  /** Creates, edits, deletes schedules by compare-and-set. */
   applySchedules(input: ApplySchedulesInput): Promise<ApplySchedulesReply>;
   /** Leases due schedules to one node for a short time. */
   claimSchedules(input: ClaimSchedulesInput): Promise<ClaimSchedulesReply>;
@@ -121,7 +121,7 @@ export interface EngineVerbs {
   acquire(input: AcquireInput): Promise<AcquireReply>;
   /** Extends locks that are still ours. */
   renew(input: LocksInput & { ttlMs: number }): Promise<LocksReply>;
-  /** Gives locks back. */
+  /** Releases locks. */
   release(input: LocksInput): Promise<LocksReply>;
   /** Reads who holds which locks. */
   heldLocks(input: HeldLocksInput): Promise<HeldLocksReply>;

@@ -193,8 +193,8 @@ function date(instant: number | null): Date | null {
 }
 
 /**
- * A job as the store keeps it at the moment it was made, put together from what was asked and answered instead of read again; null where the
- * answer does not tell everything: another job holds its key, or it waits behind a gate.
+ * A job as it is stored when it is created, put together from the call and its reply instead of read again; null where the
+ * reply does not say everything: another job holds its key, or it waits behind a gate.
  */
 export function createdRecord(spec: JobSpec, item: EnqueuedItem, now: number): JobRecord | null {
   if (item.deduped || item.id !== spec.id) return null;

@@ -20,7 +20,7 @@ export interface TracedAttempt {
 
 /** Follows promises through a program: told when jobs are made and when a handler runs. `openTelemetry` makes one. */
 export interface Tracing {
-  /** Runs `create`, which makes the jobs and keeps this text with each of them; null: none. */
+  /** Runs `create`, which creates the jobs and stores this text with each of them; null: none. */
   enqueue<Value>(call: TracedEnqueue, create: (traceparent: string | null) => Promise<Value>): Promise<Value>;
   /** Runs the handler. What it returns or throws goes on as it is. */
   attempt<Value>(call: TracedAttempt, run: () => Promise<Value>): Promise<Value>;
@@ -92,7 +92,7 @@ const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /**
  * Spans for creating jobs and for attempts, by the `@opentelemetry/api` of the program. An attempt is a trace of its own, since it may be days later, and is
- * linked to the span that made its job.
+ * linked to the span that created its job.
  *
  * ```ts
  * import * as api from '@opentelemetry/api';

@@ -13,7 +13,7 @@ import type { OpenEngine } from './nodes.ts';
 export interface UpcomingOptions {
   /** How far: default an hour. */
   within?: Duration;
-  /** The length of a step: a second or more, at most 1,000 of them. Default a sixtieth of `userTransaction`. */
+  /** The length of a step: a second or more, at most 1,000 of them. Default a sixtieth of `within`. */
   step?: Duration;
   /** How many of the earliest are told by themselves: 0 to 1,000, default 20. */
   limit?: number;

@@ -98,7 +98,7 @@ const backoffMsMax = 5_000;
 // Leases of one heartbeat.
 const leasesMax = 2_000;
 
-/** Makes heartbeats: one heartbeat for all leases every `heartbeatMs`, and none while nothing is held. */
+/** Sends one heartbeat for all leases every `heartbeatMs`, and none while no lease is held. */
 export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
   const {
     engine,

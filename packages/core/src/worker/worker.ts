@@ -180,14 +180,14 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Fences of the attempts of internal tasks that run. */
   const internalRunning = new Set<number>();
   let internalElapsed = Number.NEGATIVE_INFINITY;
-  /** Claimed, and without a place yet. */
+  /** Claimed, and without capacity yet. */
   let waiting: Waiting[] = [];
   let waitTimer: Timer | null = null;
   /** How many to fetch ahead: as many as it took at once and finished before the store could answer; 0 while it has enough to do. */
   let prefetchCount = 0;
   /** Attempts that ended since the store last answered. */
   let endedCount = 0;
-  /** Places promised to claims that are on their way; and those of them that travel with other calls. */
+  /** Capacity reserved for claims in flight; and how much of it for those that are sent with other calls. */
   let reserved = 0;
   let requested = 0;
   /** When claims were made that travel with other calls; empty where the store's thread measures that. */
@@ -333,8 +333,8 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.claim !== null && exchange.isInternal !== true) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
-    // It freed all its capacity and ran dry while the store was asked, and there is more: the next helping is fetched while this one
-    // runs, so that both work at once.
+    // It freed all its capacity and ran dry while the store was asked, and there is more: the next jobs are prefetched while this
+    // one runs, so that both work at once.
     const hasRunDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
     // A claim for nothing is told of what this worker may not take yet.
     const isMore = reply.more && exchange.claim !== null && exchange.claim.limit > 0;
@@ -361,7 +361,7 @@ export function createWorker(options: WorkerOptions): Worker {
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
     // The wake for an unknown request is used up when the pass after it repeated an exchange instead.
     if (outbox.length > 0 || unknownRequests.length > 0 || reply === null) return 0;
-    // Places are taken: the next attempt that ends wakes the loop. Capacity that is only requested may be free again before that.
+    // The capacity is in use: the next attempt that ends wakes the loop. Capacity that is only requested may be free again before that.
     if (requested === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;

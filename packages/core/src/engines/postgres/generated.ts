@@ -2954,7 +2954,7 @@ BEGIN
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
   IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'slotDetails') THEN
     PERFORM duly.refuse_1('records_conflict',
-      format('A run of schedule "%s" that was to be told what is merged into it no longer waits.', v_id),
+      format('A run of schedule "%s" whose slot details change no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   PERFORM duly.hint_1('s');
@@ -2991,7 +2991,7 @@ BEGIN
     ON CONFLICT (id) DO NOTHING;
     IF NOT FOUND THEN
       PERFORM duly.refuse_1('records_conflict', format('Schedule "%s" is there already.', v_id),
-        'Someone made it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
+        'Someone created it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
     END IF;
     INSERT INTO duly.specs (id, app, tenant, name, spec, created_at)
     VALUES (v_id, p_change ->> 'app', p_change ->> 'tenant', p_change ->> 'name', p_change ->> 'spec', p_now);
@@ -3588,7 +3588,7 @@ BEGIN
     WHERE NOT p_op ? 'expectVersion' OR r.version IS NOT DISTINCT FROM v_before.version
     RETURNING * INTO v_after;
     IF NOT FOUND THEN
-      PERFORM duly.refuse_1('records_conflict', format('The %s "%s" was made by someone else at the same time.', v_kind, v_key),
+      PERFORM duly.refuse_1('records_conflict', format('The %s "%s" was created by someone else at the same time.', v_kind, v_key),
         'Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
     END IF;
   ELSE

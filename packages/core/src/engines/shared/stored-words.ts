@@ -1,4 +1,4 @@
-/** Stored words that differ from the words of the contract. The engines translate them here and nowhere else. */
+/** Stored words that differ from the words of the contract. The engines translate them here; jobs/pauses.ts and schedules/definition translate those of the JSON that they store. */
 
 /** Stored as the event of a change, and as the reason of a job, where the contract says `retried`. */
 export const storedRetried = 'replayed';

@@ -98,7 +98,7 @@ BEGIN
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
   IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_1(p_change -> 'slotDetails') THEN
     PERFORM duly.refuse_1('records_conflict',
-      format('A run of schedule "%s" that was to be told what is merged into it no longer waits.', v_id),
+      format('A run of schedule "%s" whose slot details change no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   PERFORM duly.hint_1('s');
@@ -135,7 +135,7 @@ BEGIN
     ON CONFLICT (id) DO NOTHING;
     IF NOT FOUND THEN
       PERFORM duly.refuse_1('records_conflict', format('Schedule "%s" is there already.', v_id),
-        'Someone made it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
+        'Someone created it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
     END IF;
     INSERT INTO duly.specs (id, app, tenant, name, spec, created_at)
     VALUES (v_id, p_change ->> 'app', p_change ->> 'tenant', p_change ->> 'name', p_change ->> 'spec', p_now);

@@ -221,7 +221,7 @@ BEGIN
     WHERE NOT p_op ? 'expectVersion' OR r.version IS NOT DISTINCT FROM v_before.version
     RETURNING * INTO v_after;
     IF NOT FOUND THEN
-      PERFORM duly.refuse_1('records_conflict', format('The %s "%s" was made by someone else at the same time.', v_kind, v_key),
+      PERFORM duly.refuse_1('records_conflict', format('The %s "%s" was created by someone else at the same time.', v_kind, v_key),
         'Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
     END IF;
   ELSE
