@@ -1,4 +1,4 @@
-/** What the harness must know of a store that Duly does not tell. Each engine's room has an `inside.ts` that exports it. */
+/** What the harness must know of a store that Duly does not tell. Each engine's room has a `store-internals.ts` that exports it. */
 export interface StoreInternals {
   /** What must be added to the monotonic clock to have the store's time. */
   readStoreOffset(url: string): Promise<number>;

@@ -48,7 +48,7 @@ export function withOutput(command: Command): Command {
 
 /**
  * The parser asks for a required option before it looks at those it does not know; a mistyped one is what the caller wants to hear of. And it takes a mistyped verb for an
- * argument where the addGroup does something by itself: `duly migrate sttaus`.
+ * argument where the group does something itself: `duly migrate sttaus`.
  */
 function unknownFirst(command: Command, error: CommanderError): CommanderError {
   if (error.code === 'commander.excessArguments' && command.commands.length > 0) {

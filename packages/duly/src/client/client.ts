@@ -40,7 +40,7 @@ export function terminalActor(): string {
 }
 
 /**
- * Does something with the store that the options, the environment or the config name, and closes it. The store must be there, unless the command `makes` one.
+ * Does something with the store that the options, the environment or the config name, and closes it. The store must be there, unless the command `creates` one.
  * The config is loaded only if neither option nor environment names the store.
  */
 export async function withClient<Value>(
@@ -83,7 +83,7 @@ export async function withServer<Value>(
   return value;
 }
 
-/** A Duly that makes and looks, and runs nothing. */
+/** A Duly that creates and reads, and runs nothing. */
 export function clientDuly(context: CommandContext, store: string): Duly {
   const say = (_fields: object, message: string): void => context.warn(message);
   return new Duly({

@@ -9,7 +9,7 @@ import { defineCommandTask } from '../targets/command-task.ts';
 import { defineHttpTask } from '../targets/http-task.ts';
 import { defineDeliveryTask } from '../webhooks/delivery-task.ts';
 import { createEndpoints, type Endpoints } from '../webhooks/endpoints.ts';
-import { createTransactionWatch } from '../webhooks/follower.ts';
+import { createFollower } from '../webhooks/follower.ts';
 import { createSigningSecrets, type SigningSecrets } from '../webhooks/signing.ts';
 
 /** What the server does by itself, beside answering: calls others, delivers webhooks, watches. */
@@ -57,7 +57,7 @@ export function createBuiltIn({ duly, clock, logger, options }: BuiltInDeps): Bu
     redact,
     ...(options.webhookDelays === null ? {} : { delays: options.webhookDelays }),
   });
-  const follower = createTransactionWatch({ duly, clock, logger, endpoints, task, redact });
+  const follower = createFollower({ duly, clock, logger, endpoints, task, redact });
   const { smtp, allowCommands, alertEveryMs: everyMs } = options;
   const alerts = createAlerts({ duly, clock, logger, client, signer: secrets, smtp, allowCommands, everyMs });
   return {

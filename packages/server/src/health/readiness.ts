@@ -14,7 +14,7 @@ export interface Readiness {
 
 /** So long the store may take to answer, and to confirm a write. */
 export const storePatienceMs = 2_000;
-// Nodes send a heartbeat every 5 s or so; three that are missing mean that the loop stands still or its writes do not arrive.
+// Nodes send a heartbeat every 10 s; two that are missing mean that the loop stands still or its writes do not arrive.
 const heartbeatAgeMsMax = 20_000;
 
 /**

@@ -22,7 +22,7 @@ const list = createRoute({
   method: 'get',
   path: '/api/tasks',
   operationId: 'listTasks',
-  tags: ['workers'],
+  tags: ['tasks'],
   summary: 'The tasks that workers handle or have reported, with what their inputs look like',
   ...secured('read', { tenant: 'refused' }),
   responses: { 200: json(listOf(taskSchema), 'By name.'), ...problems },

@@ -60,7 +60,7 @@ const jobsPerRead = 500;
  * Follows the feed of changes wherever it is elected to, and goes on from a place that is kept in the store. The place moves after the
  * deliveries are made, so a crash in between loses nothing; and a delivery is keyed by job and end, so it makes nothing twice.
  */
-export function createTransactionWatch(deps: FollowerDeps): Follower {
+export function createFollower(deps: FollowerDeps): Follower {
   const { duly, clock, logger } = deps;
   const leaderLoop = createLeaderLoop({
     ...{ duly, clock, name: 'duly:webhooks', ttl: leaderTtl, pauseMs: failurePauseMs },
