@@ -1,7 +1,7 @@
 import { formatDuration } from '@duly/core';
 import { defineAlertKind } from '../alert-kind.ts';
 
-interface Outcome {
+export interface Outcome {
   type: string;
   completedCount: number;
   failedCount: number;
