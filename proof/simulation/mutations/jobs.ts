@@ -513,7 +513,7 @@ export const jobMutations: readonly Mutation[] = [
     name: 'a job that puts itself off keeps its serial place',
     caughtBy: ['limits-hold'],
     mutate: withSql(
-      ['job', 'leavePlace'],
+      ['job', 'releaseSerial'],
       (sql) => `${sql} AND NOT EXISTS (SELECT 1 FROM jobs WHERE seq = job AND status = 'SCHEDULED')`,
     ),
   },

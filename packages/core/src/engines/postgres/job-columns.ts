@@ -76,8 +76,8 @@ export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 
-/** Whether plain specs differ in nothing but id and input, and are there at all. */
-export function areAlike(specs: readonly JobSpec[]): boolean {
+/** Whether there are plain specs, and they differ only in id and input. */
+export function isUniform(specs: readonly JobSpec[]): boolean {
   const [first] = specs;
   if (first === undefined || first.slot !== null) return false;
   for (const spec of specs) {

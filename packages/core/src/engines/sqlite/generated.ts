@@ -194,9 +194,9 @@ UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json
     removeGatesOf: `DELETE FROM gates WHERE job = ?`,
     isAwaited: `SELECT 1 FROM gates WHERE ref = ? AND kind <> 'serial' LIMIT 1`,
     openGates: `DELETE FROM gates WHERE ref = ? AND kind <> 'serial' RETURNING job`,
-    placeHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
-    takePlace: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
-    leavePlace: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
+    serialHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
+    holdSerial: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
+    releaseSerial: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
     unpromotedOfSerial: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
 FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq`,

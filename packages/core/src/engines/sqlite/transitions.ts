@@ -151,11 +151,11 @@ export type WaitingRow = Pick<
 export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
   if (row.serial === null || row.status === 'RETRYING') return createReady(work, row, event);
   const ref = serialRef(row.tenant, row.serial);
-  const holder = work.get<{ job: number }>(statements.job.placeHolder, ref);
+  const holder = work.get<{ job: number }>(statements.job.serialHolder, ref);
   if (holder?.job === row.seq) return createReady(work, row, event);
   queueSerial(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
   if (holder === undefined && !hasEarlier(work, ref, row.due_at, row.seq)) {
-    work.run(statements.job.takePlace, ref, row.seq);
+    work.run(statements.job.holdSerial, ref, row.seq);
     return createReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
@@ -203,7 +203,7 @@ export function place(
 export function leaveSerial(work: Work, row: Pick<JobStateRow, 'seq' | 'serial' | 'tenant'>): void {
   if (row.serial === null) return;
   const ref = serialRef(row.tenant, row.serial);
-  if (work.run(statements.job.leavePlace, ref, row.seq) === 0) return;
+  if (work.run(statements.job.releaseSerial, ref, row.seq) === 0) return;
   queueSerial(work, { tenant: row.tenant, serial: row.serial, seq: row.seq });
   promoteSerialHead(work, ref);
 }
@@ -216,7 +216,7 @@ export function promoteSerialHead(work: Work, ref: string): void {
     work.run(statements.job.removeSerialGate, ref, next.seq);
     const waiting = readJobStateBySeq(work, next.seq) as JobStateRow;
     if (waiting.due_at <= work.now) {
-      work.run(statements.job.takePlace, ref, waiting.seq);
+      work.run(statements.job.holdSerial, ref, waiting.seq);
       createReady(work, waiting, 'gate-open');
       return;
     }

@@ -37,7 +37,7 @@ export type LeasedColumns =
     ];
 
 /** Jobs that were just taken and share most fields: what they have in common once, the rest by columns; a column that is null is null for all. */
-export interface TakenAlike {
+export interface UniformClaim {
   columns: [
     id: string[],
     fence: number[],
@@ -67,7 +67,7 @@ export interface TakenAlike {
   // {{/job}}
 }
 
-function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
+function uniformToClaimedJobs(work: Work, taken: UniformClaim): ClaimedJob[] {
   const [
     ids,
     fences,
@@ -131,8 +131,8 @@ function alikeToClaimedJobs(work: Work, taken: TakenAlike): ClaimedJob[] {
 }
 
 /** Leased jobs as the contract has them. */
-export function toClaimedJobs(work: Work, columns: LeasedColumns | TakenAlike): ClaimedJob[] {
-  if (!Array.isArray(columns)) return alikeToClaimedJobs(work, columns);
+export function toClaimedJobs(work: Work, columns: LeasedColumns | UniformClaim): ClaimedJob[] {
+  if (!Array.isArray(columns)) return uniformToClaimedJobs(work, columns);
   if (columns.length === 0) return [];
   const at = <Item>(column: readonly Item[], i: number): Item => column[i] as Item;
   return columns[0].map((id, i) => {

@@ -3,20 +3,20 @@ import { textArray } from '../arrays.ts';
 import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import {
-  areAlike,
   checkedDue,
   isPlain,
+  isUniform,
   plainColumns,
   type WrittenSpec,
   writtenSpec,
 } from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
-import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs, type UniformClaim } from './claim.ts';
 
 interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
-  claimed: LeasedColumns | TakenAlike;
+  claimed: LeasedColumns | UniformClaim;
   looked?: LaneScan | null;
 }
 
@@ -24,7 +24,7 @@ type PreparedGroup = JobSpec[];
 
 /** See the contract. */
 export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueReply> {
-  let claimed: LeasedColumns | TakenAlike = [];
+  let claimed: LeasedColumns | UniformClaim = [];
   const reply = await eachGroup(
     input.groups,
     ({ jobs }): PreparedGroup => {
@@ -49,8 +49,8 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
     const [only] = groups;
     const jobs = groups.length === 1 && only !== undefined ? only : groups.flat();
     try {
-      const answer = await (areAlike(jobs)
-        ? callAlike(work, input, jobs)
+      const answer = await (isUniform(jobs)
+        ? callUniform(work, input, jobs)
         : call(work, input, { groups: null, plain: jobs.map((spec) => specFor(work, spec)) }));
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
     } catch (error) {
@@ -64,7 +64,7 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
 }
 
 /** Plain jobs that differ in nothing but their input. */
-async function callAlike(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
+async function callUniform(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
   const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
   work.scanHints?.noteLane(jobs[0] as JobSpec);
   const answer = await work.call<Answer>(statements.call.enqueueAlike, [

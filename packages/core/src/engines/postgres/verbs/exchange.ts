@@ -12,13 +12,13 @@ import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../job-columns.ts';
 import type { Work } from '../work.ts';
-import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs, type UniformClaim } from './claim.ts';
 import { writtenReport } from './report.ts';
 
 interface Answer {
   /** Places of the settlements that were not recorded. */
   lost: number[];
-  claimed: LeasedColumns | TakenAlike;
+  claimed: LeasedColumns | UniformClaim;
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
@@ -49,10 +49,10 @@ async function exchangeOnce(
 ): Promise<ExchangeReply & Pick<Answer, 'looked'>> {
   const { claim } = input;
   const asked = claim === null ? null : (work.scanHints?.sent(claim, how) ?? claim);
-  const isAlone = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
+  const isPlainClaim = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
   const reply =
-    isAlone && input.repeat !== true
-      ? await claimAlone(work, claim, input.now)
+    isPlainClaim && input.repeat !== true
+      ? await claimPlain(work, claim, input.now)
       : await settleAndClaim(work, input, asked);
   const { now, nextDueAt, more, soloSinceAt, looked: scanned } = reply;
   const claimed = toClaimedJobs(work, reply.claimed);
@@ -80,7 +80,7 @@ function settleAndClaim(work: Work, input: ExchangeInput, asked: object | null):
 }
 
 /** The short way of a worker that only asks for work: it is what stands between a job that is heard of and its start. */
-function claimAlone(work: Work, claim: ClaimRequest, now: number | undefined): Promise<Answer & Reply> {
+function claimPlain(work: Work, claim: ClaimRequest, now: number | undefined): Promise<Answer & Reply> {
   const { tasks, queues, limit, node, token, leaseMs } = claim;
   return work.call<Answer>(statements.call.claimAlone, [
     now ?? null,

@@ -36,7 +36,7 @@ import {
   type Value,
   type Work,
 } from '../work.ts';
-import { type LeasedColumns, type TakenAlike, toClaimedJobs } from './claim.ts';
+import { type LeasedColumns, toClaimedJobs, type UniformClaim } from './claim.ts';
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Promise<ApplySchedulesReply> {
@@ -208,7 +208,7 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   const created = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
   const reply = await work.call<{
     groups: FireReply['groups'];
-    claimed: LeasedColumns | TakenAlike | TakenAsCreated;
+    claimed: LeasedColumns | UniformClaim | TakenAsCreated;
   }>(statements.call.fire, [
     input.now ?? null,
     input.node,

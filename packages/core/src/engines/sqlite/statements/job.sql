@@ -120,13 +120,13 @@ SELECT 1 FROM gates WHERE ref = ? AND kind <> 'serial' LIMIT 1
 -- name: openGates
 DELETE FROM gates WHERE ref = ? AND kind <> 'serial' RETURNING job
 
--- name: placeHolder
+-- name: serialHolder
 SELECT job FROM places WHERE kind = 'serial' AND ref = ?
 
--- name: takePlace
+-- name: holdSerial
 INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)
 
--- name: leavePlace
+-- name: releaseSerial
 DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
 
 -- Jobs of a key that are due and that nobody has promoted yet: after downtime they stand before whoever comes now.

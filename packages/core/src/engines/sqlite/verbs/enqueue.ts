@@ -42,7 +42,7 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
     work,
     input.groups,
     (group) => group.jobs.map((spec) => createJob(work, spec, input.repeat === true)),
-    // A lone plain insert cannot be half done.
+    // A single plain insert cannot be half done.
     ({ jobs }) => jobs.length === 1 && isPlain(jobs[0] as JobSpec),
   );
   return { groups, claimed: claimCreated(work, input, specs.every(isPlain) ? specs : null) };
@@ -237,7 +237,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   if (isQueued)
     work.run(statements.job.addGate, 'serial', serialRef(spec.tenant, spec.serial as string), dueAt, seq);
   else if (status === 'PENDING' && spec.serial !== null) {
-    work.run(statements.job.takePlace, serialRef(spec.tenant, spec.serial), seq);
+    work.run(statements.job.holdSerial, serialRef(spec.tenant, spec.serial), seq);
   }
   if (spec.parent !== null && spec.parent.key !== null) {
     work.run(statements.job.addChild, spec.parent.id, spec.parent.key, spec.id);
@@ -258,7 +258,7 @@ function hasSerialPredecessor(work: Work, { tenant, serial }: JobSpec, dueAt: nu
   if (serial === null) return false;
   const ref = serialRef(tenant, serial);
   queueSerial(work, { tenant, serial, seq: -1 });
-  const isTaken = () => work.get(statements.job.placeHolder, ref) !== undefined;
+  const isTaken = () => work.get(statements.job.serialHolder, ref) !== undefined;
   // It will be the last one made, so of equal due instants it comes last.
   if (!isTaken() && hasEarlier(work, ref, dueAt, Number.MAX_SAFE_INTEGER)) promoteSerialHead(work, ref);
   return isTaken();
