@@ -151,7 +151,7 @@ function resolveIsolate(
     throw dulyError('invalid_task', {
       message: `The module that defines the isolated task "${task}" could not be found.`,
       hint: 'Name it: isolate: { file: import.meta.url }.',
-      details: { task },
+      details: { type: task },
     });
   }
   const file = typeof isolate === 'object' && isolate !== null ? isolate.file : undefined;

@@ -102,7 +102,7 @@ export class TaskRegistry {
     throw dulyError('duplicate_task', {
       message: `A task named "${name}" is defined already.`,
       hint: 'Give each task its own name; export the task and import it where it is used.',
-      details: { task: name },
+      details: { type: name },
     });
   }
 }

@@ -127,7 +127,7 @@ const backoffMsMax = 5_000;
 // Store says there is more but gives nothing: asked again soon, not at once.
 const fruitlessMs = 50;
 // Slots beyond the concurrency for the server's own tasks, so that long jobs do not hold back webhooks and alerts.
-const internalSlots = 2;
+const internalCapacity = 2;
 // A full worker looks for internal work at most this often, however many jobs it hears of.
 const internalEveryMs = 50;
 // From the shutdown signal to the release: time to write a line, not to finish.
@@ -437,9 +437,9 @@ export function createWorker(options: WorkerOptions): Worker {
     return Math.min(claimMax, capacity - waiting.length - reserved);
   }
 
-  /** Attempts that count against the concurrency: all but those in the slots for internal work. */
+  /** Attempts that count against the concurrency: all but those in the capacity for internal work. */
   function ordinaryCount(): number {
-    return running.size - Math.min(internalSlots, internalRunning.size);
+    return running.size - Math.min(internalCapacity, internalRunning.size);
   }
 
   function isInternal(type: string): boolean {
@@ -450,7 +450,7 @@ export function createWorker(options: WorkerOptions): Worker {
   function internalLimit(): number {
     if (draining !== null || isAloneRunning || isBehind() || reserved > 0 || waiting.length > 0) return 0;
     if (queues !== null && !queues.includes(internalQueue)) return 0;
-    const free = internalSlots - internalRunning.size;
+    const free = internalCapacity - internalRunning.size;
     if (free > 0) for (const { queue } of tasks.values()) if (queue === internalQueue) return free;
     return 0;
   }
@@ -557,7 +557,7 @@ export function createWorker(options: WorkerOptions): Worker {
       const one = waiting[count] as Waiting;
       if (
         ordinaryCount() >= concurrency &&
-        !(isInternal(one.job.type) && internalRunning.size < internalSlots)
+        !(isInternal(one.job.type) && internalRunning.size < internalCapacity)
       )
         break;
       if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;

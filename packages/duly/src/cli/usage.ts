@@ -30,11 +30,12 @@ export function usageErrorOf(error: Refusal): DulyError {
   );
 }
 
-/** A word of code that has another name here: a rate is `--every`, the name of a task `--type`. It is not spelled alike. */
+/** A word of the library that has another name here, such as `--every` for a rate. */
 function codeGuess(message: string, usage = ''): string | undefined {
   const word = /'([a-z-]+)/.exec(message)?.[1];
   if (/^duly schedules (?:add|preview)\b/.test(usage) && word === '--rate') return '--every';
   if (/^duly (?:pause|resume)\b/.test(usage) && word === 'task') return 'type';
+  if (word === 'workers') return 'nodes';
   const takesType = /^duly (?:jobs (?:ls|cancel)|dead|schedules (?:ls|add))\b/.test(usage);
   return takesType && word === '--task' ? '--type' : undefined;
 }

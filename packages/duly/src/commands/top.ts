@@ -95,7 +95,7 @@ function frame(out: Terminal, { queues, nodes, running, hasMore }: Look): string
       return `${pad(cut(oneLine(queue), 20), 20)}  ${pad(String(ready), 8, 'right')}  ${since}${pause === null ? '' : out.paint('yellow', '  paused')}`;
     }),
     '',
-    out.paint('bold', `${pad('WORKER', 32)}  ${pad('RUNS', 8, 'right')}  HOST:PID`),
+    out.paint('bold', `${pad('NODE', 32)}  ${pad('RUNS', 8, 'right')}  HOST:PID`),
     ...nodes.map(
       ({ id, host, pid, concurrency, notReady }) =>
         `${pad(id, 32)}  ${pad(`${hasMore ? '' : busy(id)}/${concurrency}`, 8, 'right')}  ${oneLine(host)}:${pid}${notReady === null ? '' : out.paint('yellow', `  ${oneLine(notReady)}`)}`,

@@ -157,7 +157,7 @@ export function defineTasks(duly: Duly, tasks: readonly FoundTask[]): void {
       throw new DulyError('duplicate_task', {
         message: `Two tasks are named "${definition.name}": one in "${shown(other)}", one in "${shown(file)}".`,
         hint: 'Give each task its own name.',
-        details: { task: definition.name },
+        details: { type: definition.name },
       });
     }
     inFile(file, () => duly.task(isolatedBy(definition, file)));

@@ -73,6 +73,7 @@ test('a typing mistake is answered with what was likely meant', async (t) => {
       ['forecast', '--task', 'hello'],
       /^error\[usage\]: Unknown option "--task"\.\nhint: A forecast covers the schedules of every type\. With --tenant <name> it /,
     ],
+    [['workers'], /^error\[usage\]: Unknown command "workers"\.\nhint: Did you mean "nodes"\?\n$/],
     [['pause', 'task', 'hello'], /^error\[usage\]: Unknown command "task"\.\nhint: Did you mean "type"\?\n$/],
     // What is not known is told before what is missing.
     [
