@@ -1,4 +1,4 @@
-// A night of many tenants by twenty workers, played on virtual time: `npm run example -- tenant-reports 10000`
+// A night of many tenants, twenty reports at a time, played on virtual time: `npm run example -- tenant-reports 10000`
 import { capacity } from 'duly';
 import { createTestDuly } from 'duly/testing';
 import { defineTenantReports } from './tenant-reports.ts';
@@ -27,9 +27,9 @@ const { routes } = defineTenantReports(t, {
 const latest = async (tenant: string): Promise<string> =>
   (await routes.request(`/api/reports/${tenant}/latest`)).text();
 
-const { withWorkersMs } = capacity({ jobs: tenantCount, takes: '30s', workers: 20 });
+const { withConcurrencyMs } = capacity({ jobs: tenantCount, takes: '30s', concurrency: 20 });
 say(
-  `${tenantCount} reports of 30 s by 20 workers should take ${((withWorkersMs ?? 0) / 60_000).toFixed(0)} min`,
+  `${tenantCount} reports of 30 s with a concurrency of 20 should take ${((withConcurrencyMs ?? 0) / 60_000).toFixed(0)} min`,
 );
 await t.advanceTo('2027-01-15T01:00:10Z');
 say(`GET /api/reports/tenant-3/latest    ${await latest('tenant-3')}`);

@@ -53,10 +53,7 @@ test('add makes a schedule, says it in words with its next runs, and changes it 
   const { result: _result, next_slots: _slots, ...schedule } = edited;
   assert.deepEqual(data[0], schedule, 'a schedule has one shape everywhere');
   const shown = await folder.duly('schedules', 'show', 'digest');
-  assert.match(
-    shown.out,
-    /^in words +Every 10 minutes, counted from when it is created, except on 2027-12-25\.$/m,
-  );
+  assert.match(shown.out, /^in words +Every 10 minutes, counted from its creation, except on 2027-12-25\.$/m);
   assert.match(shown.out, /^input +\{"user":\{"firstName":"Ada"\}\}$/m);
 });
 

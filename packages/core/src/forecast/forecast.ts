@@ -14,15 +14,15 @@ import { type Load, readLoad } from './load.ts';
 import { playForward, type ScheduleToPlay } from './play-forward.ts';
 import { secondMs, type TimeSpan } from './seconds.ts';
 import { readUsualDurations, type UsualDurations } from './usual-durations.ts';
-import { arrivalsOf, waitsWith, workersFor } from './waits.ts';
+import { arrivalsOf, concurrencyFor, waitsWith } from './waits.ts';
 
 /** What to play forward. */
 export interface ForecastOptions {
   /** How far: 1 to 744 hours, default 24. */
   hours?: number;
   /** How many runs go on at a time; left out: how many are needed is part of the answer. */
-  workers?: number;
-  /** How late a run may start, for the number of workers that are needed. Default 1 minute. */
+  concurrency?: number;
+  /** How late a run may start, used for `load.concurrencyNeeded`. Default 1 minute. */
   lateness?: Duration;
   /** How long a run is taken to last where history knows of none. Default 10 seconds. */
   takes?: Duration;
@@ -50,8 +50,8 @@ export interface ForecastLoad {
   peakAt: Date | null;
   stepMs: number;
   steps: ForecastStep[];
-  /** The fewest workers with which no run starts later than `latenessMs`. */
-  workersNeeded: number;
+  /** The lowest concurrency over all nodes with which no run starts later than `latenessMs`. */
+  concurrencyNeeded: number;
 }
 
 /** What is to come, if all goes as it went. */
@@ -76,9 +76,9 @@ export interface Forecast {
   /** Time of work in all. */
   workMs: number;
   load: ForecastLoad;
-  /** How long runs wait with that many workers; null: not asked. */
-  withWorkers: {
-    workers: number;
+  /** How long runs wait with the given concurrency; null: not asked. */
+  withConcurrency: {
+    concurrency: number;
     waitMsP50: number;
     waitMsP95: number;
     waitMsMax: number;
@@ -118,7 +118,7 @@ export interface Forecast {
 
 const names: OptionNames<ForecastOptions> = {
   hours: true,
-  workers: true,
+  concurrency: true,
   lateness: true,
   takes: true,
   tenant: true,
@@ -146,8 +146,8 @@ interface Played extends ScheduleToPlay {
 export async function readForecast(open: OpenEngine, options: ForecastOptions = {}): Promise<Forecast> {
   const given = readOptions(options, 'forecast()', names);
   const hours = readWholeNumber(given.hours ?? 24, 'hours', 1, 744);
-  const workers =
-    given.workers === undefined ? null : readWholeNumber(given.workers, 'workers', 1, 1_000_000);
+  const concurrency =
+    given.concurrency === undefined ? null : readWholeNumber(given.concurrency, 'concurrency', 1, 1_000_000);
   const latenessMs = parseDuration(given.lateness ?? '1m', 'lateness');
   const takesMs = parseDuration(given.takes ?? '10s', 'takes', { minMs: 1 });
   const seed = readWholeNumber(given.seed ?? 1, 'seed', 0, 0xffff_ffff);
@@ -155,7 +155,7 @@ export async function readForecast(open: OpenEngine, options: ForecastOptions = 
   const engine = await open();
   const { played, unreadable, now } = await readPlayed(engine, tenant);
   const usual = await readUsualDurations(engine, seededRandom(seed), played);
-  return forecastOf(played, { fromAt: now, hours, workers, latenessMs, takesMs, unreadable, usual });
+  return forecastOf(played, { fromAt: now, hours, concurrency, latenessMs, takesMs, unreadable, usual });
 }
 
 async function readPlayed(
@@ -201,14 +201,14 @@ async function forecastOf(
   context: {
     fromAt: number;
     hours: number;
-    workers: number | null;
+    concurrency: number | null;
     latenessMs: number;
     takesMs: number;
     unreadable: number;
     usual: UsualDurations;
   },
 ): Promise<Forecast> {
-  const { fromAt, hours, workers, latenessMs, takesMs, unreadable, usual } = context;
+  const { fromAt, hours, concurrency, latenessMs, takesMs, unreadable, usual } = context;
   const askedToAt = fromAt + hours * hourMs;
   const toAt = boundedTo(played, fromAt, askedToAt);
   const runs = new ForecastRuns();
@@ -239,7 +239,7 @@ async function forecastOf(
   const span = { fromAt: Math.floor(fromAt / secondMs) * secondMs, toAt };
   const load = readLoad(runs, span);
   const arrivals = arrivalsOf(runs);
-  const waits = workers === null ? null : waitsWith(arrivals, workers);
+  const waits = concurrency === null ? null : waitsWith(arrivals, concurrency);
   return {
     from: new Date(fromAt),
     to: new Date(toAt),
@@ -253,12 +253,12 @@ async function forecastOf(
     takesMs,
     latenessMs,
     workMs: load.workMs,
-    load: toLoad(load, workersFor(arrivals, latenessMs, load.peakCount)),
-    withWorkers:
-      waits === null || workers === null
+    load: toLoad(load, concurrencyFor(arrivals, latenessMs, load.peakCount)),
+    withConcurrency:
+      waits === null || concurrency === null
         ? null
         : {
-            workers,
+            concurrency,
             waitMsP50: waits.p50Ms,
             waitMsP95: waits.p95Ms,
             waitMsMax: waits.maxMs,
@@ -296,7 +296,7 @@ function middleOf(runs: ForecastRuns, from: number): number {
   return durations[Math.floor(durations.length / 2)] ?? 0;
 }
 
-function toLoad({ steps, stepMs, peakCount, peakAt }: Load, workersNeeded: number): ForecastLoad {
+function toLoad({ steps, stepMs, peakCount, peakAt }: Load, concurrencyNeeded: number): ForecastLoad {
   return {
     peak: peakCount,
     peakAt: peakAt === null ? null : new Date(peakAt),
@@ -307,7 +307,7 @@ function toLoad({ steps, stepMs, peakCount, peakAt }: Load, workersNeeded: numbe
       peak: step.peakCount,
       mean: Math.round(step.meanCount * 1_000) / 1_000,
     })),
-    workersNeeded,
+    concurrencyNeeded,
   };
 }
 
@@ -353,6 +353,6 @@ function toJitter(
       const { id, name } = played[schedule] as Played;
       return { id, name, jitterMs };
     }),
-    load: toLoad(after, workersFor(arrivalsOf(moved), latenessMs, after.peakCount)),
+    load: toLoad(after, concurrencyFor(arrivalsOf(moved), latenessMs, after.peakCount)),
   };
 }

@@ -8,13 +8,13 @@ interface Arrival {
   count: number;
 }
 
-/** Workers that become free at one instant. */
-interface FreeWorkers {
+/** Concurrency slots that become free at one instant. */
+interface FreeSlots {
   at: number;
   count: number;
 }
 
-/** How long runs wait for a worker. */
+/** How long runs wait for a concurrency slot. */
 export interface Waits {
   maxMs: number;
   p50Ms: number;
@@ -51,18 +51,18 @@ function roundUp(durationMs: number): number {
 }
 
 /**
- * Lets so many workers take the runs in the order in which they fall due, one at a time each. `onTaken` is told how long some of them waited
+ * Runs the arrivals with this concurrency, in the order in which they fall due. `onTaken` receives how long some of them waited
  * and when they are over, and ends it all by answering false.
  */
 function serve(
   arrivals: readonly Arrival[],
-  workerCount: number,
+  concurrency: number,
   onTaken: (waitMs: number, count: number, endAt: number) => boolean,
 ): boolean {
-  const free: FreeWorkers[] = [{ at: Number.NEGATIVE_INFINITY, count: workerCount }];
+  const free: FreeSlots[] = [{ at: Number.NEGATIVE_INFINITY, count: concurrency }];
   for (const { dueAt, durationMs, count } of arrivals) {
     for (let left = count; left > 0; ) {
-      const next = free[0] as FreeWorkers;
+      const next = free[0] as FreeSlots;
       const taken = Math.min(left, next.count);
       const startAt = Math.max(dueAt, next.at);
       if (taken === next.count) takeFirst(free);
@@ -76,11 +76,11 @@ function serve(
   return true;
 }
 
-/** How long the runs wait for one of so many workers. */
-export function waitsWith(arrivals: readonly Arrival[], workerCount: number): Waits {
+/** How long the runs wait with this concurrency. */
+export function waitsWith(arrivals: readonly Arrival[], concurrency: number): Waits {
   const waits: { ms: number; count: number }[] = [];
   let [maxMs, lateCount, lastEndAt, total] = [0, 0, 0, 0];
-  serve(arrivals, workerCount, (waitMs, count, endAt) => {
+  serve(arrivals, concurrency, (waitMs, count, endAt) => {
     total += count;
     if (waitMs > 0) waits.push({ ms: waitMs, count });
     if (waitMs > maxMs) maxMs = waitMs;
@@ -109,8 +109,8 @@ function rank(waits: readonly { ms: number; count: number }[], total: number, pa
   return 0;
 }
 
-/** The fewest workers with which no run waits longer than this; `peakCount` of them never let one wait. */
-export function workersFor(arrivals: readonly Arrival[], latenessMs: number, peakCount: number): number {
+/** The lowest concurrency with which no run waits longer than this. With `peakCount`, no run waits. */
+export function concurrencyFor(arrivals: readonly Arrival[], latenessMs: number, peakCount: number): number {
   if (arrivals.length === 0) return 0;
   let [low, high] = [1, Math.max(1, peakCount)];
   while (low < high) {
@@ -123,28 +123,28 @@ export function workersFor(arrivals: readonly Arrival[], latenessMs: number, pea
 
 // ------------------------------------------------------------------------------------- a heap, earliest first
 
-function push(heap: FreeWorkers[], one: FreeWorkers): void {
+function push(heap: FreeSlots[], one: FreeSlots): void {
   let i = heap.push(one) - 1;
   while (i > 0) {
     const parent = (i - 1) >> 1;
-    if ((heap[parent] as FreeWorkers).at <= one.at) break;
-    heap[i] = heap[parent] as FreeWorkers;
+    if ((heap[parent] as FreeSlots).at <= one.at) break;
+    heap[i] = heap[parent] as FreeSlots;
     i = parent;
   }
   heap[i] = one;
 }
 
-function takeFirst(heap: FreeWorkers[]): void {
-  const last = heap.pop() as FreeWorkers;
+function takeFirst(heap: FreeSlots[]): void {
+  const last = heap.pop() as FreeSlots;
   if (heap.length === 0) return;
   let i = 0;
   for (;;) {
     let child = 2 * i + 1;
     if (child >= heap.length) break;
-    if (child + 1 < heap.length && (heap[child + 1] as FreeWorkers).at < (heap[child] as FreeWorkers).at)
+    if (child + 1 < heap.length && (heap[child + 1] as FreeSlots).at < (heap[child] as FreeSlots).at)
       child += 1;
-    if ((heap[child] as FreeWorkers).at >= last.at) break;
-    heap[i] = heap[child] as FreeWorkers;
+    if ((heap[child] as FreeSlots).at >= last.at) break;
+    heap[i] = heap[child] as FreeSlots;
     i = child;
   }
   heap[i] = last;

@@ -96,7 +96,7 @@ test('what a forecast says is what a real run on virtual time does', async () =>
   await t.stop();
 });
 
-test('workers that are too few make runs wait, and as many as are needed do not', async () => {
+test('runs wait if the concurrency is too low, and do not with the concurrency that is needed', async () => {
   const { t, lasting } = createWorld();
   const report = lasting('report', 10 * minuteMs);
   for (let i = 0; i < 20; i++) await report.every({ cron: '0 2 * * *' }, undefined, { name: `report-${i}` });
@@ -104,14 +104,14 @@ test('workers that are too few make runs wait, and as many as are needed do not'
   assert.equal(first.withoutHistory, 20);
   assert.equal(first.load.peak, 20);
   assert.deepEqual(first.load.peakAt, new Date('2027-01-15T02:00:00Z'));
-  assert.equal(first.load.workersNeeded, 20, 'none may wait for a whole round');
+  assert.equal(first.load.concurrencyNeeded, 20, 'none may wait for a whole round');
   assert.deepEqual(
     first.collisions.map(({ at, runs }) => [at.toISOString(), runs]),
     [['2027-01-15T02:00:00.000Z', 20]],
   );
-  const patient = await t.forecast({ takes: '10m', lateness: '35m', workers: 5 });
-  assert.equal(patient.load.workersNeeded, 5, 'four rounds of five, the last of them 30 minutes late');
-  const waited = patient.withWorkers;
+  const patient = await t.forecast({ takes: '10m', lateness: '35m', concurrency: 5 });
+  assert.equal(patient.load.concurrencyNeeded, 5, 'four rounds of five, the last of them 30 minutes late');
+  const waited = patient.withConcurrency;
   assert.ok(waited !== null && waited.waitMsMax >= 30 * minuteMs && waited.waitMsMax <= 32 * minuteMs);
   assert.equal(waited.late, 15);
   const short = await t.forecast({ takes: '2m' });
@@ -184,19 +184,19 @@ test('a duration that was only assumed is told as such', async () => {
   await t.stop();
 });
 
-test('without history: how many workers, and how long', () => {
+test('without history: the concurrency needed, and how long the jobs take', () => {
   const spread = capacity({ jobs: 100, every: '1h', takes: '5m' });
-  assert.deepEqual([spread.spreadWorkers, spread.atOnceWorkers], [9, 100]);
-  const long = capacity({ jobs: 10_000, workers: 20, takes: '5m' });
-  assert.equal((long.withWorkersMs ?? 0) / hourMs, 2_500 / 60);
-  assert.equal(capacity({ jobs: 10_000, workers: 20, takes: '5m', every: '1 day' }).keepsUp, false);
+  assert.deepEqual([spread.spreadConcurrency, spread.atOnceConcurrency], [9, 100]);
+  const long = capacity({ jobs: 10_000, concurrency: 20, takes: '5m' });
+  assert.equal((long.withConcurrencyMs ?? 0) / hourMs, 2_500 / 60);
+  assert.equal(capacity({ jobs: 10_000, concurrency: 20, takes: '5m', every: '1 day' }).keepsUp, false);
   // Two rounds of the nine do not end within the hour, but what waits does not grow: seven would do.
-  const late = capacity({ jobs: 10, workers: 9, takes: '40m', every: '1h' });
-  assert.deepEqual([late.spreadWorkers, late.withWorkersMs, late.keepsUp], [7, 80 * minuteMs, true]);
-  assert.equal(capacity({ jobs: 10, workers: 6, takes: '40m', every: '1h' }).keepsUp, false);
+  const late = capacity({ jobs: 10, concurrency: 9, takes: '40m', every: '1h' });
+  assert.deepEqual([late.spreadConcurrency, late.withConcurrencyMs, late.keepsUp], [7, 80 * minuteMs, true]);
+  assert.equal(capacity({ jobs: 10, concurrency: 6, takes: '40m', every: '1h' }).keepsUp, false);
   // Those of the three comings before still go on.
   const lasting = capacity({ jobs: 5, takes: '6m', every: '90s' });
-  assert.deepEqual([lasting.spreadWorkers, lasting.atOnceWorkers], [20, 20]);
+  assert.deepEqual([lasting.spreadConcurrency, lasting.atOnceConcurrency], [20, 20]);
   assert.throws(() => capacity({ jobs: 0, every: '1h', takes: '5m' }), isCode('invalid_option'));
   assert.throws(() => capacity({ jobs: 1, takes: '5m' }), isCode('invalid_option'));
   assert.throws(() => capacity({ jobs: 1, takes: 'soon', every: '1h' }), isCode('invalid_duration'));
@@ -205,11 +205,11 @@ test('without history: how many workers, and how long', () => {
 test('wrong options are refused', async () => {
   const t = createTestDuly();
   await assert.rejects(t.forecast({ hours: 0 }), isCode('invalid_option'));
-  await assert.rejects(t.forecast({ workers: 1.5 }), isCode('invalid_option'));
+  await assert.rejects(t.forecast({ concurrency: 1.5 }), isCode('invalid_option'));
   await assert.rejects(t.forecast({ hour: 3 } as object), isCode('invalid_option'));
   const empty = await t.forecast();
   assert.equal(empty.runs, 0);
-  assert.equal(empty.load.workersNeeded, 0);
+  assert.equal(empty.load.concurrencyNeeded, 0);
   assert.equal(empty.load.peakAt, null);
   await t.stop();
 });

@@ -5,7 +5,7 @@ import { get } from './request.ts';
 export type { Forecast } from '@duly/server/client';
 
 /** What is asked of a forecast; what is left empty has the server's default. */
-export type ForecastQuestion = { hours: string; workers?: string; lateness?: string };
+export type ForecastQuestion = { hours: string; concurrency?: string; lateness?: string };
 
 /** Every schedule played forward. That is much work for the server, so a forecast is good for a minute and is not read again with every change. */
 export function useForecast(question: ForecastQuestion) {

@@ -22,10 +22,10 @@ const patiences = {
 
 /** Every schedule played forward: how much there will be to do at a time, and what will go wrong. */
 export function ForecastPage() {
-  const search = useSearch({ strict: false }) as { hours?: string; workers?: string; lateness?: string };
-  const { hours = '24', workers, lateness = '1m' } = search;
+  const search = useSearch({ strict: false }) as { hours?: string; concurrency?: string; lateness?: string };
+  const { hours = '24', concurrency, lateness = '1m' } = search;
   const navigate = useNavigate();
-  const forecast = useForecast({ hours, lateness, ...(workers === undefined ? {} : { workers }) });
+  const forecast = useForecast({ hours, lateness, ...(concurrency === undefined ? {} : { concurrency }) });
   const ask = (changes: Record<string, string | undefined>) =>
     void navigate({ to: '/forecast', search: { ...search, ...changes } as never, replace: true });
   const { data } = forecast;
@@ -65,13 +65,13 @@ export function ForecastPage() {
           )}
           <Summary forecast={data} />
           <LoadCharts forecast={data} />
-          <Panel title="Workers">
+          <Panel title="Concurrency">
             <form
               className="grid items-end gap-3 px-4 py-3 sm:grid-cols-[12rem_12rem_1fr]"
               onSubmit={(event) => {
                 event.preventDefault();
-                const given = String(new FormData(event.currentTarget).get('workers') ?? '').trim();
-                ask({ workers: given === '' ? undefined : given });
+                const given = String(new FormData(event.currentTarget).get('concurrency') ?? '').trim();
+                ask({ concurrency: given === '' ? undefined : given });
               }}
             >
               <Field name="A run may start late by">
@@ -83,20 +83,20 @@ export function ForecastPage() {
                   ))}
                 </Select>
               </Field>
-              <Field name="With so many workers">
+              <Field name="With a concurrency of">
                 <TextInput
-                  key={workers ?? ''}
-                  name="workers"
+                  key={concurrency ?? ''}
+                  name="concurrency"
                   type="number"
                   min={1}
-                  defaultValue={workers ?? ''}
-                  placeholder={String(data.load.workers_needed)}
+                  defaultValue={concurrency ?? ''}
+                  placeholder={String(data.load.concurrency_needed)}
                   onBlur={(event) => {
-                    if (event.target.value.trim() !== (workers ?? '')) event.target.form?.requestSubmit();
+                    if (event.target.value.trim() !== (concurrency ?? '')) event.target.form?.requestSubmit();
                   }}
                 />
               </Field>
-              <WithWorkers forecast={data} />
+              <WithConcurrency forecast={data} />
             </form>
           </Panel>
           {data.jitter !== null && <JitterAdvice forecast={data} jitter={data.jitter} />}
@@ -146,8 +146,8 @@ function Summary({ forecast }: { forecast: Forecast }) {
             </span>
           )}
         </Fact>
-        <Fact name="Workers needed">
-          <strong>{load.workers_needed.toLocaleString('en')}</strong>
+        <Fact name="Concurrency needed">
+          <strong>{load.concurrency_needed.toLocaleString('en')}</strong>
           <span className="block text-xs text-ink-faint">
             none later than {duration(forecast.lateness_ms)}
           </span>
@@ -165,11 +165,11 @@ function Summary({ forecast }: { forecast: Forecast }) {
   );
 }
 
-/** What that many workers come to. */
-function WithWorkers({ forecast }: { forecast: Forecast }) {
-  const one = forecast.with_workers;
+/** How long runs wait with the given concurrency. */
+function WithConcurrency({ forecast }: { forecast: Forecast }) {
+  const one = forecast.with_concurrency;
   if (one === null) {
-    const needed = forecast.load.workers_needed;
+    const needed = forecast.load.concurrency_needed;
     return (
       <p className="text-sm text-ink-soft sm:pb-1.5">
         {needed === 0

@@ -73,23 +73,26 @@ test('every run and every job of the coming hour stands on the lines of what is 
   await page.waitForURL((url) => url.pathname.endsWith(soon.id));
 });
 
-test('the forecast shows load, workers, collisions, changes of the clocks and jitter, and is asked by its address', async (t) => {
+test('the forecast shows load, concurrency, collisions, changes of the clocks and jitter, and is asked by its address', async (t) => {
   const { page, duly, api, open, complaints } = await openDashboard(t, { tasks: [noop] });
   // Twelve at once each night, in an hour that one zone skips in spring.
   for (let tenant = 0; tenant < 12; tenant++) {
     const name = `report-${tenant}`;
     await duly.schedules.put({ type: 'noop', name, cron: '30 2 * * *', timezone: 'America/New_York' });
   }
-  await open('forecast?hours=24&workers=3');
+  await open('forecast?hours=24&concurrency=3');
   const panel = (name: string) =>
     page.locator('section').filter({ has: page.getByRole('heading', { name, exact: true }) });
-  const reported = await api('forecast?hours=24&workers=3');
+  const reported = await api('forecast?hours=24&concurrency=3');
   const fact = (name: string) =>
     page.locator('dl > div', { has: page.locator(`dt:text-is("${name}")`) }).locator('dd');
   assert.equal(await fact('Runs').innerText(), String(reported.runs));
   assert.match(await fact('Most at a time').innerText(), new RegExp(`^${reported.load.peak}\\b`));
-  assert.match(await fact('Workers needed').innerText(), new RegExp(`^${reported.load.workers_needed}\\b`));
-  assert.equal(await fact('Late runs').innerText(), String(reported.with_workers.late));
+  assert.match(
+    await fact('Concurrency needed').innerText(),
+    new RegExp(`^${reported.load.concurrency_needed}\\b`),
+  );
+  assert.equal(await fact('Late runs').innerText(), String(reported.with_concurrency.late));
   await page.getByRole('figure', { name: 'Runs at a time' }).locator('canvas').waitFor();
   const collision = panel('Collisions').getByRole('row').filter({ hasText: 'report-0' });
   await collision.getByRole('cell', { name: '12', exact: true }).waitFor();
@@ -99,13 +102,13 @@ test('the forecast shows load, workers, collisions, changes of the clocks and ji
   await page.getByText('most, with jitter').waitFor();
   await page.getByRole('button', { name: '7 days' }).click();
   await page.waitForURL(/hours=168/);
-  await page.getByLabel('With so many workers').fill('12');
+  await page.getByLabel('With a concurrency of').fill('12');
   await page.keyboard.press('Enter');
-  await page.waitForURL(/workers=12/);
+  await page.waitForURL(/concurrency=12/);
   await page.reload();
-  const weekLong = await api('forecast?hours=168&workers=12');
+  const weekLong = await api('forecast?hours=168&concurrency=12');
   await page.getByText(String(weekLong.runs), { exact: true }).first().waitFor();
-  assert.equal(await page.getByLabel('With so many workers').inputValue(), '12');
+  assert.equal(await page.getByLabel('With a concurrency of').inputValue(), '12');
   assert.deepEqual(complaints, []);
 });
 

@@ -187,14 +187,17 @@ export function addForecast(program: Command, action: ActionOf): void {
   addCommand(
     program,
     'forecast',
-    'what the schedules come to: load, workers needed, collisions, changes of the clock',
+    'what the schedules come to: load, concurrency needed, collisions, changes of the clock',
   )
     .option('--hours <count>', 'how far, 1 to 744 (default 24)')
-    .option('--workers <count>', 'how many runs go on at a time: how late would they start?')
-    .option('--lateness <duration>', 'how late a run may start, for the workers needed (default 1m)')
+    .option(
+      '--concurrency <count>',
+      'how many runs at the same time, over all nodes: how late would they start?',
+    )
+    .option('--lateness <duration>', 'how late a run may start, for the concurrency needed (default 1m)')
     .option('--takes <duration>', 'how long a run lasts where history knows nothing (default 10s)')
     .option('--tenant <name>', 'only the schedules of this tenant')
-    .option('--jobs <count>', 'without any store: so many jobs of --takes, with --every or --workers')
+    .option('--jobs <count>', 'without a store: this many jobs of --takes, with --every or --concurrency')
     .option('--every <duration>', 'with --jobs: how often that many come')
     .action(action(async () => (await import('../commands/forecast.ts')).forecast));
 }

@@ -17,7 +17,7 @@ import { oneLine } from '../output/terminal.ts';
 
 interface ForecastCommandOptions extends CommonOptions {
   hours?: string;
-  workers?: string;
+  concurrency?: string;
   lateness?: string;
   takes?: string;
   tenant?: string;
@@ -36,7 +36,9 @@ export async function forecast(context: CommandContext, options: ForecastCommand
   }
   const asked: ForecastOptions = {
     hours: readCount(options.hours, '--hours') ?? 24,
-    ...(options.workers === undefined ? {} : { workers: readCount(options.workers, '--workers') as number }),
+    ...(options.concurrency === undefined
+      ? {}
+      : { concurrency: readCount(options.concurrency, '--concurrency') as number }),
     ...(options.lateness === undefined ? {} : { lateness: readDuration(options.lateness, '--lateness') }),
     ...(options.takes === undefined ? {} : { takes: readDuration(options.takes, '--takes', { minMs: 1 }) }),
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
@@ -52,16 +54,18 @@ function readCapacity(options: ForecastCommandOptions): CapacityOptions {
   if (options.takes === undefined) {
     throw usageError('With --jobs, say how long one takes: --takes 5m.');
   }
-  if (options.every === undefined && options.workers === undefined) {
+  if (options.every === undefined && options.concurrency === undefined) {
     throw usageError(
-      'With --jobs, say how often they come (--every 1h) or how many run at a time (--workers 20).',
+      'With --jobs, say how often they come (--every 1h) or how many run at a time (--concurrency 20).',
     );
   }
   return {
     jobs: readCount(options.jobs, '--jobs') as number,
     takes: readDuration(options.takes, '--takes', { minMs: 1 }),
     ...(options.every === undefined ? {} : { every: readDuration(options.every, '--every') }),
-    ...(options.workers === undefined ? {} : { workers: readCount(options.workers, '--workers') as number }),
+    ...(options.concurrency === undefined
+      ? {}
+      : { concurrency: readCount(options.concurrency, '--concurrency') as number }),
   };
 }
 
@@ -71,27 +75,27 @@ function printCapacity({ out, json }: CommandContext, asked: CapacityOptions): u
     printJson(out, toSnakeCase(result));
     return;
   }
-  const { jobs, workers } = asked;
+  const { jobs, concurrency } = asked;
   const each = `${counted(jobs, 'job')} of ${formatDuration(asked.takes as number)}`;
   const every = asked.every === undefined ? '' : ` every ${formatDuration(asked.every as number)}`;
   out.line(`${each}${every}: ${hours(result.workMs)} of work.`);
-  if (result.spreadWorkers !== null) {
+  if (result.spreadConcurrency !== null) {
     out.line(
-      `  ${counted(result.spreadWorkers, 'worker')} when they are spread evenly, with a jitter as long as the period.`,
+      `  Concurrency ${result.spreadConcurrency.toLocaleString('en')} when they are spread evenly, with a jitter as long as the period.`,
     );
-    out.line(`  ${counted(result.atOnceWorkers, 'worker')} to start all of them at once.`);
+    out.line(`  Concurrency ${result.atOnceConcurrency.toLocaleString('en')} to start all of them at once.`);
   }
-  if (result.withWorkersMs === null) return;
+  if (result.withConcurrencyMs === null) return;
   out.line(
-    `  ${counted(workers as number, 'worker')} ${workers === 1 ? 'takes' : 'take'} ${hours(result.withWorkersMs)}.`,
+    `  With concurrency ${(concurrency as number).toLocaleString('en')} they take ${hours(result.withConcurrencyMs)}.`,
   );
   if (result.keepsUp === false) {
-    out.line(out.paint('yellow', '  More comes than they get done: the queue grows without end.'));
+    out.line(out.paint('yellow', '  More work arrives than is finished: the queue grows without end.'));
   }
 }
 
 function printForecast({ out }: CommandContext, result: Forecast, command: (words: string) => string): void {
-  const { load, jitter, withWorkers } = result;
+  const { load, jitter, withConcurrency } = result;
   if (result.schedules === 0) {
     out.line('There are no schedules to play forward.');
     out.line(`Create one: ${command("schedules add nightly --type hello --cron '0 2 * * *'")}`);
@@ -121,14 +125,14 @@ function printForecast({ out }: CommandContext, result: Forecast, command: (word
   printCurve(out, load, result.to);
   out.line(`Peak      ${counted(load.peak, 'run')} at a time, at ${(load.peakAt as Date).toISOString()}`);
   out.line(
-    `Workers   ${load.workersNeeded} for starts at most ${formatDuration(result.latenessMs)} late; ${hours(result.workMs)} of work in all`,
+    `Needed    a concurrency of ${load.concurrencyNeeded}, for starts at most ${formatDuration(result.latenessMs)} late; ${hours(result.workMs)} of work in all`,
   );
-  if (withWorkers !== null) {
+  if (withConcurrency !== null) {
     const late =
-      withWorkers.late === 0
+      withConcurrency.late === 0
         ? 'none starts late'
-        : `${counted(withWorkers.late, 'run')} of ${result.runs.toLocaleString('en')} start late, the last by ${rounded(withWorkers.waitMsMax)}`;
-    out.line(`With ${String(withWorkers.workers).padEnd(5)}${late}`);
+        : `${counted(withConcurrency.late, 'run')} of ${result.runs.toLocaleString('en')} start late, the last by ${rounded(withConcurrency.waitMsMax)}`;
+    out.line(`With ${String(withConcurrency.concurrency).padEnd(5)}${late}`);
   }
   printCollisions(out, result);
   printOverlaps(out, result);
@@ -138,7 +142,7 @@ function printForecast({ out }: CommandContext, result: Forecast, command: (word
   out.line(out.paint('bold', 'Spread by jitter'));
   const [first] = jitter.schedules;
   out.sentence(
-    `${counted(jitter.count, 'schedule')} that begin together, spread by up to ${formatDuration(Math.max(...jitter.schedules.map(({ jitterMs }) => jitterMs)))}: the peak falls from ${load.peak} to ${jitter.load.peak}, and ${counted(jitter.load.workersNeeded, 'worker')} instead of ${load.workersNeeded} will do.`,
+    `${counted(jitter.count, 'schedule')} that begin together, spread by up to ${formatDuration(Math.max(...jitter.schedules.map(({ jitterMs }) => jitterMs)))}: the peak falls from ${load.peak} to ${jitter.load.peak}, and a concurrency of ${jitter.load.concurrencyNeeded} instead of ${load.concurrencyNeeded} is enough.`,
   );
   printCurve(out, jitter.load, result.to);
   if (first !== undefined) {

@@ -429,8 +429,8 @@ export type Forecast = {
   lateness_ms: number;
   work_ms: number;
   load: ForecastLoad;
-  with_workers: {
-    workers: number;
+  with_concurrency: {
+    concurrency: number;
     wait_ms_p50: number;
     wait_ms_p95: number;
     wait_ms_max: number;
@@ -484,7 +484,7 @@ export type ForecastLoad = {
     mean: number;
   }[];
   /** The fewest with which no run starts later than `lateness_ms`. */
-  workers_needed: number;
+  concurrency_needed: number;
 };
 
 export type HttpTarget = {
@@ -1840,10 +1840,10 @@ export interface Operations {
     body: never;
     answer: string;
   };
-  /** Every schedule played forward, with durations drawn from history: load, workers needed, collisions */
+  /** Every schedule played forward, with durations drawn from history: load, concurrency needed, collisions */
   'GET /api/forecast': {
     path: Record<never, never>;
-    query: { hours?: number | readonly number[]; workers?: number | readonly number[]; lateness?: string | number | readonly (string | number)[]; takes?: string | number | readonly (string | number)[]; tenant?: string | readonly string[] };
+    query: { hours?: number | readonly number[]; concurrency?: number | readonly number[]; lateness?: string | number | readonly (string | number)[]; takes?: string | number | readonly (string | number)[]; tenant?: string | readonly string[] };
     body: never;
     answer: Forecast;
   };

@@ -14,7 +14,7 @@ const loadSchema = z
     peak_at: instant.nullable(),
     step_ms: z.int(),
     steps: z.array(z.strictObject({ at: instant, starts: z.int(), peak: z.int(), mean: z.number() })),
-    workers_needed: z
+    concurrency_needed: z
       .int()
       .openapi({ description: 'The fewest with which no run starts later than `lateness_ms`.' }),
   })
@@ -41,9 +41,9 @@ const forecastSchema = z
     lateness_ms: z.number(),
     work_ms: z.number(),
     load: loadSchema,
-    with_workers: z
+    with_concurrency: z
       .strictObject({
-        workers: z.int(),
+        concurrency: z.int(),
         wait_ms_p50: z.number(),
         wait_ms_p95: z.number(),
         wait_ms_max: z.number(),
@@ -96,12 +96,14 @@ const read = createRoute({
   operationId: 'getForecast',
   tags: ['schedules'],
   summary:
-    'Every schedule played forward, with durations drawn from history: load, workers needed, collisions',
+    'Every schedule played forward, with durations drawn from history: load, concurrency needed, collisions',
   ...secured('read'),
   request: {
     query: z.strictObject({
       hours: wholeNumber(744).openapi({ description: 'How far. Default 24.' }),
-      workers: wholeNumber(1_000_000).openapi({ description: 'How late would runs start with so many?' }),
+      concurrency: wholeNumber(1_000_000).openapi({
+        description: 'Runs at the same time, over all nodes: how late would they start?',
+      }),
       lateness: duration.optional().openapi({ description: 'How late a run may start. Default 1 minute.' }),
       takes: duration
         .optional()

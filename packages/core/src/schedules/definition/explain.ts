@@ -44,7 +44,7 @@ function explainTimes(rule: Rule): string {
   if (rule.kind === 'delay') return `${inWords(rule.spec.delay as number)} after the previous run has ended`;
   const period = inWords(rule.spec.rate as number).replace(/^1 (\w+)$/, '$1');
   if (rule.spec.anchor === 'epoch') return `every ${period}, counted from 1970-01-01T00:00Z`;
-  return `every ${period}, counted from ${rule.startAt === null ? 'when it is created' : 'its start'}`;
+  return `every ${period}, counted from ${rule.startAt === null ? 'its creation' : 'its start'}`;
 }
 
 function explainZone(rule: Rule): string {

@@ -62,7 +62,7 @@ const sentences: [string | RuleInput, string][] = [
   ['0 0 * * SAT,SUN', 'At 00:00 on weekends, in UTC.'],
   ['0 0 * * MON,WED,FRI', 'At 00:00 on Monday, Wednesday and Friday, in UTC.'],
   ['0 0 0 1 1 ? 2030', 'At 00:00 on the 1st of January in 2030, in UTC.'],
-  [{ rate: '90m' }, 'Every 1 hour 30 minutes, counted from when it is created.'],
+  [{ rate: '90m' }, 'Every 1 hour 30 minutes, counted from its creation.'],
   [{ rate: '1h', anchor: 'epoch' }, 'Every hour, counted from 1970-01-01T00:00Z.'],
   [
     { rate: '1d', startAt: '2027-01-01T09:00:00Z' },

@@ -28,10 +28,11 @@ export function JitterAdvice({ forecast, jitter }: { forecast: Forecast; jitter:
         together with others. With the jitter below the most at a time would be{' '}
         <strong>{jitter.load.peak.toLocaleString('en')}</strong> instead of{' '}
         <strong>{load.peak.toLocaleString('en')}</strong>
-        {jitter.load.workers_needed < load.workers_needed && (
+        {jitter.load.concurrency_needed < load.concurrency_needed && (
           <>
-            , and <strong>{jitter.load.workers_needed.toLocaleString('en')}</strong> instead of{' '}
-            <strong>{load.workers_needed.toLocaleString('en')}</strong> workers would be enough
+            , and <strong>{jitter.load.concurrency_needed.toLocaleString('en')}</strong> instead of{' '}
+            <strong>{load.concurrency_needed.toLocaleString('en')}</strong> runs at the same time would be
+            enough
           </>
         )}
         .
