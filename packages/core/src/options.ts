@@ -64,7 +64,7 @@ export interface RetentionOptions {
   changes?: Duration;
   /** The audit: who did what to jobs and schedules. Default 400 days; at least 1 s. */
   audit?: Duration;
-  /** Decisions about slots, before they fold into one line for each month. Default 400 days; at least 1 s. */
+  /** Decisions about slots, before they are compacted into one row for each month. Default 400 days; at least 1 s. */
   ledger?: Duration;
 }
 

@@ -199,7 +199,7 @@ export interface SlotsInput extends Stamp {
   limit: number;
 }
 
-/** Old ledger rows of one schedule and one span (a month), folded into one. */
+/** Old ledger rows of one schedule and one span (a month), compacted into one. */
 export interface CompactedSlots {
   generation: number;
   /** The beginning of the span, as `prune` was given it. */
@@ -215,7 +215,7 @@ export interface CompactedSlots {
 export interface SlotsReply extends Reply {
   /** `decidedAt` and `node` are those of a row's first slot; `lastDecidedAt`: when its last one was decided, left out where it is the same. */
   slots: (SlotRow & { generation: number; decidedAt: number; lastDecidedAt?: number })[];
-  /** What is folded of the range, newest first, at most `limit`. */
+  /** The compacted rows of the range, newest first, at most `limit`. */
   compacted: CompactedSlots[];
 }
 

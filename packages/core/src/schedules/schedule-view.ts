@@ -135,11 +135,11 @@ export interface LedgerSlot {
   /** How many slots have the decision; excluded ones between them are not counted. null: too many to be counted when they were decided. */
   count: number | null;
   /**
-   * What became of the line. `none`: the schedule decided nothing about the slot, and a backfill ran it. `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the
-   * ledger's retention, and kept by month.
+   * What became of the line. `none`: the schedule decided nothing about the slot, and a backfill ran it. `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `compacted`: past
+   * the ledger's retention, and stored by month.
    */
   status: SlotStatus | 'none';
-  /** null: not decided, or folded. */
+  /** null: not decided, or compacted. */
   decision: Decision | null;
   reason: string | null;
   /** What became of the slots of the line, where it is a month of old ones; null: it is not. */

@@ -54,7 +54,7 @@ export interface SlotWhy {
   clockChange: { kind: 'gap' | 'repeat'; named: string; which: 'first' | 'last' | null } | null;
   /** The slots that were decided together with it. */
   together: { from: Date; to: Date; count: number | null } | null;
-  /** The month that the slot was folded into, as it is past the ledger's retention; null: it was not. */
+  /** The month that the slot was compacted into, as it is past the ledger's retention; null: it was not. */
   compacted: (CompactedMonth & { from: Date; to: Date }) | null;
   runs: SlotRun[];
   /** What became of it, or what is to become of it; one or more full sentences. */
@@ -444,7 +444,7 @@ function deletedSentences(facts: SlotFacts, row: { generation: number } | null):
   return [`${what}: at ${clockOf(facts, deleted.at.getTime())} by ${deleted.by}${note}.`];
 }
 
-// --------------------------------------------------------------------------------------------- folded
+// ------------------------------------------------------------------------------------------ compacted
 
 /** The one decision of all slots of a month; null: there were several. */
 function onlyDecision(compactedSlots: CompactedSlots | null): string | null {
