@@ -284,7 +284,7 @@ export class Duly {
     return this.#ids.jobId();
   }
 
-  /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
+  /** The handle of a job, by its id. Reads nothing yet; `get()` and the others do. */
   job<Input = unknown, Result = unknown>(id: string): JobHandle<Input, Result> {
     return new JobHandle<Input, Result>(this.#jobs, { id: readJobId(id) });
   }

@@ -20,12 +20,12 @@ interface Created {
   now: number;
 }
 
-/** A hand on one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
+/** A handle of one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
 export class JobHandle<Input = unknown, Result = unknown> {
   readonly #jobs: Jobs;
   /** The job that keeps the promise. */
   readonly id: string;
-  /** The call made no new job: another one holds its key, and this is a hand on that one. */
+  /** The call created no new job: another job holds its key, and this is the handle of that job. */
   readonly deduped: boolean;
   readonly #created: Created | null;
   #status: JobStatus | null;
