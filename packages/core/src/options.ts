@@ -40,7 +40,7 @@ export interface DulyOptions {
   queues?: readonly string[];
   /** Where Duly says what it finds. Default: warnings and errors to stderr. `false`: nowhere. */
   logger?: Logger | false;
-  /** Follows jobs from where they are made to their attempts: `openTelemetry(api)`. */
+  /** Follows jobs from where they are created to their attempts: `openTelemetry(api)`. */
   tracing?: Tracing;
   /** Where time comes from; for tests. */
   clock?: Clock;

@@ -10,7 +10,7 @@ export interface ScheduleRecord {
   app: string | null;
   tenant: string | null;
   name: string;
-  /** Grows when a deleted schedule is made again under the same name. */
+  /** Grows when a deleted schedule is created again under the same name. */
   generation: number;
   /** Grows with every write; compare-and-set. */
   version: number;
@@ -49,7 +49,7 @@ export type ScheduleChange =
       /** Ledger rows decided by this very change (a resume that decides the held slots). */
       slots: SlotRow[];
       jobs: JobSpec[];
-      /** Other runs that an overlap policy ends, before the jobs are made. Left out: none. */
+      /** Other runs that an overlap policy ends, before the jobs are created. Left out: none. */
       cancel?: FireGroup['cancel'];
       /** As in `fire`; one that no longer waits refuses the group (`records_conflict`). */
       slotDetails?: FireGroup['slotDetails'];
@@ -70,7 +70,7 @@ export type ScheduleChange =
       note?: string | null;
     };
 
-/** Makes, edits and deletes schedules. */
+/** Creates, edits and deletes schedules. */
 export interface ApplySchedulesInput extends Stamp {
   groups: { actor: Actor; changes: ScheduleChange[] }[];
 }

@@ -13,7 +13,7 @@ import type {
   WaitOptions,
 } from './jobs.ts';
 
-/** What a call that made a job knows of it. */
+/** What a call that created a job knows of it. */
 interface Created {
   spec: JobSpec;
   item: EnqueuedItem;
@@ -45,7 +45,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
     this.#dueAt = item.dueAt === undefined ? null : new Date(item.dueAt);
   }
 
-  /** The status when it was made or last looked at through this handle; null: not looked at yet. */
+  /** The status when it was created or last read through this handle; null: not read yet. */
   get status(): JobStatus | null {
     return this.#status;
   }
@@ -56,7 +56,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
   }
 
   /**
-   * The job as it was at the moment this call made it; reads it only where the call does not know all of it: behind a gate, or when another job
+   * The job as it was at the moment this call created it; reads it only where the call does not know all of it: behind a gate, or when another job
    * holds its key. A worker may have taken it since.
    */
   async created(): Promise<Job<Input, Result>> {
@@ -109,7 +109,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
     return this.#changed(await this.#jobs.retry(this.id, note));
   }
 
-  /** Makes a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */
+  /** Creates a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */
   async runAgain(): Promise<JobHandle<Input, Result>> {
     return new JobHandle<Input, Result>(this.#jobs, await this.#jobs.runAgain(this.id));
   }

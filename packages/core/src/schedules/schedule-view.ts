@@ -20,7 +20,7 @@ import type { ReadableSchedule } from './unreadable.ts';
 /** `disabled`: its app no longer declares it. `ended`: nothing more will fire. `deleted`: it is no more, and its ledger is kept. */
 export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended' | 'deleted';
 
-/** The last run that a slot made. */
+/** The last run that a slot created. */
 export interface LastRun {
   slot: Date;
   jobId: string;
@@ -58,12 +58,12 @@ export type RuleView = Readonly<Omit<RuleSpec, 'dst'> & Partial<Pick<RuleSpec, '
 export interface Schedule {
   id: string;
   name: string;
-  /** The app that declares it; null: dynamic, made by `every()`. */
+  /** The app that declares it; null: dynamic, created by `every()`. */
   app: string | null;
   tenant: string | null;
   /** Type of its jobs: the name of the task that it runs. */
   type: string;
-  /** Grows when a deleted schedule is made again under the same name. */
+  /** Grows when a deleted schedule is created again under the same name. */
   generation: number;
   status: ScheduleStatus;
   kind: RuleKind;

@@ -33,7 +33,7 @@ export interface SlotWhy {
   date: string;
   /** What the clock of the schedule's zone shows at the slot. */
   wall: { date: string; time: string; timezone: string };
-  /** `none`: the instant is no slot of this schedule, or lies before it was made. */
+  /** `none`: the instant is no slot of this schedule, or lies before it was created. */
   status: SlotStatus | 'none';
   /** null: not decided, or no longer known of this one slot. */
   decision: Decision | null;
@@ -96,7 +96,7 @@ export interface SlotFacts {
 /** A schedule of the same identity that is no more. */
 export interface EarlierGeneration {
   generation: number;
-  /** When it was made. */
+  /** When it was created. */
   bornAt: number;
   deletedAt: number;
   by: string;
