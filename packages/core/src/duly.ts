@@ -110,7 +110,7 @@ const healthPatienceMs = 5_000;
 export let internalsOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
 /**
- * Creates a Duly that reaches its store through another program: proofs stand there to record, delay and lose calls. Its clock is an
+ * Creates a Duly on a store that the caller opens: proofs use it to record, delay and lose calls. Its clock is an
  * ordinary one that it sleeps by, and does not rule the store, also where it is not the real one. Not public.
  */
 export let createDulyOn: (options: DulyOptions, openStore: () => Promise<Store>) => Duly;
@@ -279,7 +279,7 @@ export class Duly {
     return this.#acting.run(readName(actor, 'actor'), fn);
   }
 
-  /** A new id for a job that is created later, perhaps by several calls: see `id` of its options. */
+  /** A new id for a job that is created later, perhaps by a call that is repeated: see `id` of its options. */
   newJobId(): string {
     return this.#ids.jobId();
   }
