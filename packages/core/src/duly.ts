@@ -110,13 +110,13 @@ const healthPatienceMs = 5_000;
 export let internalsOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
 /**
- * Makes a Duly that reaches its store through somebody else's hands: proofs stand there to record, delay and lose calls. Its clock is an
+ * Creates a Duly on a store that the caller opens: proofs use it to record, delay and lose calls. Its clock is an
  * ordinary one that it sleeps by, and does not rule the store, also where it is not the real one. Not public.
  */
 export let createDulyOn: (options: DulyOptions, openStore: () => Promise<Store>) => Duly;
 
 /**
- * Duly: keeps promises about the future. Making one costs nothing and touches no store; the store is opened by the first call
+ * Duly: keeps promises about the future. Creating one costs nothing and touches no store; the store is opened by the first call
  * that needs it.
  *
  * ```ts
@@ -240,7 +240,7 @@ export class Duly {
 
   // ----------------------------------------------------------------------------------------- tasks, jobs
 
-  /** Defines a task. Its jobs can be made at once; they run on every node that has defined it too and was started. */
+  /** Defines a task. Its jobs can be created at once; they run on every node that has defined it too and was started. */
   task<Schema extends StandardSchema | undefined = undefined, Result = unknown>(
     options: TaskOptions<Schema, Result>,
   ): Task<TaskInput<Schema>, Awaited<Result>> {
@@ -264,7 +264,7 @@ export class Duly {
   }
 
   /**
-   * The task of this name, to make jobs of: with its own defaults and schema if it is defined here, else with those that every task
+   * The task of this name, to create jobs of: with its own defaults and schema if it is defined here, else with those that every task
    * begins with. Naming one does not make this process run its jobs. Throws `invalid_task`.
    */
   taskNamed(name: string): Task {
@@ -279,12 +279,12 @@ export class Duly {
     return this.#acting.run(readName(actor, 'actor'), fn);
   }
 
-  /** A new id for a job that is made later, or perhaps several times over: see `id` of its options. */
+  /** A new id for a job that is created later, perhaps by a call that is repeated: see `id` of its options. */
   newJobId(): string {
     return this.#ids.jobId();
   }
 
-  /** A hand on a job by its id. Reads nothing yet; `get()` and the others do. */
+  /** The handle of a job, by its id. Reads nothing yet; `get()` and the others do. */
   job<Input = unknown, Result = unknown>(id: string): JobHandle<Input, Result> {
     return new JobHandle<Input, Result>(this.#jobs, { id: readJobId(id) });
   }

@@ -50,7 +50,7 @@ export interface DulyEvents {
   'job.lost': JobNotice;
   /** A lost lease, of any node, was found and judged here. */
   'job.reaped': JobNotice & { status: JobStatus };
-  /** This node decided slots of a schedule, and these jobs were made. */
+  /** This node decided slots of a schedule, and these jobs were created. */
   'schedule.fired': ScheduleNotice & { jobs: string[] };
   /** `pauseAfterFailures` paused a schedule. */
   'schedule.paused': ScheduleNotice;

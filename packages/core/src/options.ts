@@ -40,7 +40,7 @@ export interface DulyOptions {
   queues?: readonly string[];
   /** Where Duly says what it finds. Default: warnings and errors to stderr. `false`: nowhere. */
   logger?: Logger | false;
-  /** Follows jobs from where they are made to their attempts: `openTelemetry(api)`. */
+  /** Follows jobs from where they are created to their attempts: `openTelemetry(api)`. */
   tracing?: Tracing;
   /** Where time comes from; for tests. */
   clock?: Clock;
@@ -64,7 +64,7 @@ export interface RetentionOptions {
   changes?: Duration;
   /** The audit: who did what to jobs and schedules. Default 400 days; at least 1 s. */
   audit?: Duration;
-  /** Decisions about slots, before they fold into one line for each month. Default 400 days; at least 1 s. */
+  /** Decisions about slots, before they are compacted into one row for each month. Default 400 days; at least 1 s. */
   ledger?: Duration;
 }
 

@@ -12,7 +12,7 @@ import { createRateLimits } from './request/rate-limit.ts';
 export interface DulyServer {
   /** Answers a request; mounts into whatever speaks `Request` and `Response`. */
   fetch(request: Request, env?: unknown): Promise<Response>;
-  /** The keys of the store, for programs that make them without HTTP. */
+  /** The keys of the store, for programs that create them without HTTP. */
   readonly keys: Keys;
   /** Begins what runs beside requests. Called by `listen`; whoever mounts `fetch` calls it once. */
   start(): Promise<void>;
@@ -23,7 +23,7 @@ export interface DulyServer {
 /** What the node adapter and the tests reach into. Not public. */
 export const appOf = new WeakMap<DulyServer, { app: OpenAPIHono<ServerEnv>; context: ServerContext }>();
 
-/** Makes a server. Nothing is opened or read before the first request. */
+/** Creates a server. Nothing is opened or read before the first request. */
 export function createServer(options: ServerOptions): DulyServer {
   const { duly } = options;
   const { clock, logger } = partsOf(options);

@@ -1,9 +1,9 @@
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** Makes ids that sort by the time they were made. */
+/** Creates ids that sort by the time they were created. */
 export interface Ids {
-  /** A new job id: `job_` and 26 characters. Greater than every id this object made before. */
+  /** A new job id: `job_` and 26 characters. Greater than every id this object created before. */
   jobId(): string;
   /** An id of another kind, of the same form: `newId('node')` is `node_…`. */
   newId(prefix: string): string;
@@ -17,7 +17,7 @@ const halfSize = 2 ** 40;
 
 /**
  * Ids of 48 bits of time and 80 bits of chance (the layout of a ULID). Within one millisecond, and when the clock steps back, the
- * chance part is counted up instead of drawn anew, so that the order of the ids is the order in which they were made.
+ * chance part is counted up instead of drawn anew, so that the order of the ids is the order in which they were created.
  */
 export function createIds({ clock, random }: { clock: Pick<Clock, 'now'>; random: Random }): Ids {
   let lastAt = -1;
@@ -50,7 +50,7 @@ export function createIds({ clock, random }: { clock: Pick<Clock, 'now'>; random
   };
 }
 
-/** The instant a job id was made at by the clock of its maker, or null if this is not a job id. */
+/** The instant a job id was created at, by the clock of the process that created it, or null if this is not a job id. */
 export function jobIdAt(id: string): number | null {
   if (!/^job_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(id)) return null;
   let at = 0;

@@ -1,9 +1,9 @@
-/** The contract for jobs: making, claiming, settling, renewing, acting on them. */
+/** The contract for jobs: creating, claiming, settling, renewing, acting on them. */
 import type { CallerFields, ClaimFields, RecordFields } from './job-fields.ts';
 import type { JobStatus } from './job-status.ts';
 import type { Actor, Due, Gate, GroupReply, JsonText, Origin, Reply, Stamp } from './shared.ts';
 
-/** How often and how long, resolved when the job was made, so that any node can settle it without its task's code. */
+/** How often and how long, resolved when the job was created, so that any node can settle it without its task's code. */
 export interface JobPolicy {
   maxAttempts: number;
   /** The retry policy in its stored form (see retry.ts). Opaque to the engine. */
@@ -29,7 +29,7 @@ export interface Dedupe {
   maxWaitMs: number | null;
 }
 
-/** A schedule's mark on a job it made. */
+/** A schedule's mark on a job it created. */
 export interface JobSlot {
   scheduleId: string;
   scheduleName: string;
@@ -118,7 +118,7 @@ export interface EnqueuedItem {
   id: string;
   status: JobStatus;
   dueAt: number;
-  /** No new job was made: the key's holder stands (drop), was changed (replace, extend), or the child was there already. */
+  /** No new job was created: the key's holder stands (drop), was changed (replace, extend), or the child was there already. */
   deduped: boolean;
 }
 
@@ -137,7 +137,7 @@ export interface ClaimRequest {
   tasks: { type: string; version: number; limit: number }[];
   /** Only these queues; null: all. */
   queues: string[] | null;
-  /** At most so many, by rank, of equal rank the one made first. 0 takes nothing and only asks for `more`, `nextDueAt` and `soloSinceAt`. */
+  /** At most so many, by rank, of equal rank the one created first. 0 takes nothing and only asks for `more`, `nextDueAt` and `soloSinceAt`. */
   limit: number;
   leaseMs: number;
   /** Nothing runs here, so a job that must run alone in its process may be taken. */

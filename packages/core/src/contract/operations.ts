@@ -78,10 +78,10 @@ export interface PauseValue {
 /** Forgets what is past its time, a bounded amount per call. */
 export interface PruneInput extends Stamp {
   limit: number;
-  /** Ledger rows whose last slot was decided longer ago than this are folded. */
+  /** Ledger rows whose last slot was decided longer ago than this are compacted. */
   ledgerMs: number;
   /**
-   * Beginnings of the spans (months) that old ledger rows fold into, ascending: a row goes to the last one that is not after its first slot.
+   * Beginnings of the spans (months) that old ledger rows are compacted into, ascending: a row goes to the last one that is not after its first slot.
    * One before all of them, or of a schedule that is no more, is forgotten. Left out: none.
    */
   compactStarts?: number[];

@@ -11,7 +11,7 @@ export interface GetInput extends Stamp {
 /** The answer to `get`, per id; null: not there. */
 export interface GetReply extends Reply {
   jobs: (JobRecord | null)[];
-  /** The newest instant at which a job was made that has been pruned since: an id made later was never here; null: none was pruned. */
+  /** The newest instant at which a job was created that has been pruned since: an id created later was never here; null: none was pruned. */
   prunedCreatedAt: number | null;
 }
 
@@ -22,7 +22,7 @@ export interface HolderInput extends Stamp {
   key: string;
 }
 
-/** Reads jobs by filter, newest made first. */
+/** Reads jobs by filter, by creation, newest first. */
 export interface ListInput extends Stamp {
   filter: JobFilter;
   cursor: string | null;
@@ -190,7 +190,7 @@ export interface ChangesReply extends Reply {
   gap: boolean;
 }
 
-/** One act on a promise already made. */
+/** One action on a job, schedule, record or value. */
 export interface AuditRow {
   position: number;
   at: number;

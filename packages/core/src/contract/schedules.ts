@@ -10,7 +10,7 @@ export interface ScheduleRecord {
   app: string | null;
   tenant: string | null;
   name: string;
-  /** Grows when a deleted schedule is made again under the same name. */
+  /** Grows when a deleted schedule is created again under the same name. */
   generation: number;
   /** Grows with every write; compare-and-set. */
   version: number;
@@ -49,7 +49,7 @@ export type ScheduleChange =
       /** Ledger rows decided by this very change (a resume that decides the held slots). */
       slots: SlotRow[];
       jobs: JobSpec[];
-      /** Other runs that an overlap policy ends, before the jobs are made. Left out: none. */
+      /** Other runs that an overlap policy ends, before the jobs are created. Left out: none. */
       cancel?: FireGroup['cancel'];
       /** As in `fire`; one that no longer waits refuses the group (`records_conflict`). */
       slotDetails?: FireGroup['slotDetails'];
@@ -70,7 +70,7 @@ export type ScheduleChange =
       note?: string | null;
     };
 
-/** Makes, edits and deletes schedules. */
+/** Creates, edits and deletes schedules. */
 export interface ApplySchedulesInput extends Stamp {
   groups: { actor: Actor; changes: ScheduleChange[] }[];
 }
@@ -199,7 +199,7 @@ export interface SlotsInput extends Stamp {
   limit: number;
 }
 
-/** Old ledger rows of one schedule and one span (a month), folded into one. */
+/** Old ledger rows of one schedule and one span (a month), compacted into one. */
 export interface CompactedSlots {
   generation: number;
   /** The beginning of the span, as `prune` was given it. */
@@ -215,7 +215,7 @@ export interface CompactedSlots {
 export interface SlotsReply extends Reply {
   /** `decidedAt` and `node` are those of a row's first slot; `lastDecidedAt`: when its last one was decided, left out where it is the same. */
   slots: (SlotRow & { generation: number; decidedAt: number; lastDecidedAt?: number })[];
-  /** What is folded of the range, newest first, at most `limit`. */
+  /** The compacted rows of the range, newest first, at most `limit`. */
   compacted: CompactedSlots[];
 }
 

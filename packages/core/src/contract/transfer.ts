@@ -63,7 +63,7 @@ export interface TransferCounters {
   fence: number;
   /** The last position of the feed of changes. */
   changes: number;
-  /** When the newest job was made that is no longer kept; null: none was forgotten. */
+  /** When the newest job that is no longer stored was created; null: none was pruned. */
   prunedCreatedAt: number | null;
 }
 

@@ -15,11 +15,11 @@ export type CleanupTask<Value> = Pick<Task, 'name' | 'version'> & {
   now(input: ExpiredValue<Value>, options?: JobOptions): Promise<unknown>;
 };
 
-/** How to make a set of expiring values. */
+/** How to create a set of expiring values. */
 export interface ExpiringOptions<Value> {
   /**
    * Runs at least once after a value has ended, also when nothing ran at that instant: a task that takes
-   * `{ name, key, value }`, or a handler, of which a task `expiring:<name>` is made.
+   * `{ name, key, value }`, or a handler, of which a task `expiring:<name>` is created.
    */
   cleanup?: CleanupTask<Value> | TaskHandler<ExpiredValue<Value>, unknown>;
 }

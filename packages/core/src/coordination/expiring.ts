@@ -39,7 +39,7 @@ export interface ExpiringDeps {
   engine(): Promise<Engine>;
   /** Who asks, at the moment of the call. */
   actor(): string;
-  /** Makes the clean-up job of a value; null: nothing is to be cleaned up. */
+  /** Creates the clean-up job of a value; null: nothing is to be cleaned up. */
   cleanup: ((value: ExpiredValue, due: Due) => Promise<JobSpec>) | null;
 }
 

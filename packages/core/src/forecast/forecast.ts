@@ -62,12 +62,12 @@ export interface Forecast {
   /** Whether `to` is earlier than asked for. */
   isShortened: boolean;
   schedules: number;
-  /** Schedules that make no run: paused, over, disabled, or nothing in this time. */
+  /** Schedules that create no run: paused, over, disabled, or nothing in this time. */
   idle: number;
   /** Schedules whose rule cannot be read in this process. */
   unreadable: number;
   runs: number;
-  /** Slots that make no run because the one before still goes on, or by another policy. */
+  /** Slots that create no run because the one before still goes on, or by another policy. */
   leftOut: number;
   /** Schedules of which nothing is known and `takesMs` was taken. */
   withoutHistory: number;

@@ -187,7 +187,7 @@ function idOf(run: number): string {
   return `run-${run}`;
 }
 
-/** Ids for the runs that a plan makes, in the order in which they are added. */
+/** Ids for the runs that a plan creates, in the order in which they are added. */
 function nextId(runs: ForecastRuns): () => string {
   let created = 0;
   return () => idOf(runs.count + created++);

@@ -61,7 +61,7 @@ function toSpec({ id, task, options, due, parent }: CreateJob, input: string): J
   };
 }
 
-/** What a job has of its task and of the options it is made with, whoever makes it: a call now, or a schedule later. */
+/** What a job has of its task and of the options it is created with, by a call now or by a schedule later. */
 export function createdFor(
   task: ResolvedTask,
   options: ResolvedJobOptions,
@@ -83,7 +83,7 @@ export function createdFor(
 
 const ownPolicies = new WeakMap<ResolvedTask, JobPolicy>();
 
-/** One object for all jobs that are made with a task's own options: a thousand of them in one message carry it once. */
+/** One object for all jobs that are created with a task's own options: a thousand of them in one message carry it once. */
 function policyOf(task: ResolvedTask, options: ResolvedJobOptions): JobPolicy {
   if (options !== defaultsOf(task)) return createPolicy(task, options);
   let policy = ownPolicies.get(task);

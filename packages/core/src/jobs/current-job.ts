@@ -9,7 +9,7 @@ export interface CurrentJob {
 
 const storage = new AsyncLocalStorage<CurrentJob>();
 
-/** Runs `fn` as (a part of) this job's handler: jobs made inside it, at any depth of awaits, are its children. */
+/** Runs `fn` as (a part of) this job's handler: jobs created inside it, at any depth of awaits, are its children. */
 export function runInJob<Value>(job: CurrentJob, fn: () => Value): Value {
   return storage.run(job, fn);
 }

@@ -13,19 +13,19 @@ import type {
   WaitOptions,
 } from './jobs.ts';
 
-/** What a call that made a job knows of it. */
+/** What a call that created a job knows of it. */
 interface Created {
   spec: JobSpec;
   item: EnqueuedItem;
   now: number;
 }
 
-/** A hand on one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
+/** A handle of one job: what `now`, `in` and `at` return, and `duly.job(id)`. */
 export class JobHandle<Input = unknown, Result = unknown> {
   readonly #jobs: Jobs;
   /** The job that keeps the promise. */
   readonly id: string;
-  /** The call made no new job: another one holds its key, and this is a hand on that one. */
+  /** The call created no new job: another job holds its key, and this is the handle of that job. */
   readonly deduped: boolean;
   readonly #created: Created | null;
   #status: JobStatus | null;
@@ -45,7 +45,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
     this.#dueAt = item.dueAt === undefined ? null : new Date(item.dueAt);
   }
 
-  /** The status when it was made or last looked at through this handle; null: not looked at yet. */
+  /** The status when it was created or last read through this handle; null: not read yet. */
   get status(): JobStatus | null {
     return this.#status;
   }
@@ -56,7 +56,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
   }
 
   /**
-   * The job as it was at the moment this call made it; reads it only where the call does not know all of it: behind a gate, or when another job
+   * The job as it was at the moment this call created it; reads it only where the call does not know all of it: behind a gate, or when another job
    * holds its key. A worker may have taken it since.
    */
   async created(): Promise<Job<Input, Result>> {
@@ -109,7 +109,7 @@ export class JobHandle<Input = unknown, Result = unknown> {
     return this.#changed(await this.#jobs.retry(this.id, note));
   }
 
-  /** Makes a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */
+  /** Creates a new job like this one, whatever became of it: same task, input and options, due now, `copyOf` this one. */
   async runAgain(): Promise<JobHandle<Input, Result>> {
     return new JobHandle<Input, Result>(this.#jobs, await this.#jobs.runAgain(this.id));
   }

@@ -17,7 +17,7 @@ import type { ResolvedTask } from './task-definition.ts';
 /** One promise instead of several with the same key. Unique per type and tenant. */
 export interface DedupeOptions {
   key: string;
-  /** How long from its making a job holds the key, whatever becomes of it. Left out: until the job is over. */
+  /** How long from its creation a job holds the key, whatever becomes of it. Left out: until the job is over. */
   for?: Duration;
   /**
    * What a second call does while the key is held. `drop` (default): nothing, it returns the holder. `replace`: gives the
@@ -29,7 +29,7 @@ export interface DedupeOptions {
   maxWait?: Duration;
 }
 
-/** What may be said when a job is made; what is left out comes from the task. */
+/** Options of a job, given when it is created; what is left out comes from the task. */
 export interface JobOptions {
   queue?: string;
   /** −1000 to 1000; the higher is taken first. One step is worth a minute of waiting. */
@@ -52,8 +52,8 @@ export interface JobOptions {
    */
   tx?: unknown;
   /**
-   * The job's own id, made before by `duly.newJobId()` and kept somewhere: a call that is repeated with it, because nobody knows whether the first
-   * one took effect, makes nothing twice.
+   * The job's own id, created before by `duly.newJobId()` and stored somewhere: a call that is repeated with it, because nobody knows whether the first
+   * one took effect, creates nothing twice.
    */
   id?: string;
   /** Only inside a handler: the child is unique by this job and the key, so a retried fan-out does not double. */
@@ -135,7 +135,7 @@ export function resolveJobOptions(
 
 const defaultsByTask = new WeakMap<ResolvedTask, ResolvedJobOptions>();
 
-/** What a job is made with when its call says nothing: one object per task. */
+/** The options a job is created with when its call gives none: one object per task. */
 export function defaultsOf(task: ResolvedTask): ResolvedJobOptions {
   let defaults = defaultsByTask.get(task);
   if (defaults === undefined) {

@@ -36,7 +36,7 @@ export interface JobsFilter {
   dead?: boolean;
 }
 
-/** One page of jobs, newest made first. */
+/** One page of jobs, by creation, newest first. */
 export interface JobPage {
   jobs: Job[];
   /** Where the next page begins; null: that was the last one. */

@@ -104,7 +104,7 @@ export interface Jobs {
   cancel(reference: JobReference, options?: CancelOptions): Promise<JobChange>;
   reschedule(reference: JobReference, due: NewDue): Promise<JobChange>;
   retry(id: string, note?: string): Promise<JobChange>;
-  /** Makes a new job like this one, due now. */
+  /** Creates a new job like this one, due now. */
   runAgain(id: string): Promise<EnqueuedItem>;
   logs(id: string, options?: LogsOptions): Promise<JobLogLine[]>;
   why(id: string): Promise<Why>;

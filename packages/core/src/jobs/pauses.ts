@@ -42,7 +42,7 @@ const noteLengthMax = 1_000;
 const storedScopes = { queue: 'queue', type: 'task' } as const;
 const pauseNames: OptionNames<PauseOptions> = { until: true, note: true };
 
-/** Makes, ends and lists pauses in one store. */
+/** Creates, ends and lists pauses in one store. */
 export interface Pauses {
   /** Pauses; a second pause of the same target takes the place of the first. */
   pause(target: PauseTarget, options?: PauseOptions): Promise<Pause>;

@@ -3,7 +3,7 @@ import { type StandardSchema, validateInput } from '../base/schema.ts';
 
 /**
  * Checks an input as it is read back from a store. JSON has no `undefined`, so an input that was left out is kept as `null`: a
- * schema that does not take `null` is asked about `undefined` too. The same when a job is made and when it runs, so that both
+ * schema that does not take `null` is asked about `undefined` too. The same when a job is created and when it runs, so that both
  * agree. A promise only if the schema needs one. Throws (or rejects with) `invalid_input`.
  */
 export function validateStoredInput(schema: StandardSchema, value: unknown, type: string): unknown {

@@ -3,7 +3,7 @@ import type { InferOutput, StandardSchema } from '../base/schema.ts';
 import type { LogLine, Origin } from '../contract/engine.ts';
 import type { ResolvedRetry, RetryPolicy } from '../lifecycle/retry.ts';
 
-/** Told to a handler about the slot of a schedule that made its job. */
+/** What a handler learns about the slot for which a schedule created its job. */
 export interface SlotContext {
   /** The nominal instant. */
   at: Date;
@@ -37,9 +37,9 @@ export interface TaskContext<Input> {
   signal: AbortSignal;
   /** How much later than its due instant this attempt started, in milliseconds. */
   lateness: number;
-  /** Whether a schedule made it for a slot that was missed. */
+  /** Whether a schedule created it for a slot that was missed. */
   isCatchUp: boolean;
-  /** The slot; null for a job that no schedule made. */
+  /** The slot; null for a job that no schedule created. */
   slot: SlotContext | null;
   previousSlot: Date | null;
   nextSlot: Date | null;
@@ -81,7 +81,7 @@ export type TaskHandler<Input, Result> = (context: TaskContext<Input>) => Result
 export interface TaskSettings<Schema extends StandardSchema | undefined, Result> {
   /** The type of the jobs it handles. */
   name: string;
-  /** Checked when a job is made and again when it runs. */
+  /** Checked when a job is created and again when it runs. */
   input?: Schema;
   /** Jobs of a newer version wait for a worker that has it. Default 1. */
   version?: number;

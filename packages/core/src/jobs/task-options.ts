@@ -120,7 +120,7 @@ export function resolveTask(
   });
 }
 
-/** What another process needs to know of a task to make jobs as its code would; a backoff of the code's own cannot be told. */
+/** What another process needs to know of a task to create jobs as its code would; a backoff of the code's own cannot be told. */
 export function declaredTaskOf(task: ResolvedTask): DeclaredTask {
   const { name, version, queue, priority, delivery, timeoutMs, startDeadlineMs } = task;
   const retry = writtenRetry(task.retry.toStored());

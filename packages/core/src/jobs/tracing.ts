@@ -1,7 +1,7 @@
 import type { JsonText } from '../contract/engine.ts';
 import type { ResolvedTask, TaskContext } from './task-definition.ts';
 
-/** Jobs that are about to be made. */
+/** Jobs that are about to be created. */
 export interface TracedEnqueue {
   type: string;
   queue: string;
@@ -18,7 +18,7 @@ export interface TracedAttempt {
   traceparent: string | null;
 }
 
-/** Follows promises through a program: told when jobs are made and when a handler runs. `openTelemetry` makes one. */
+/** Follows jobs through a program: notified when jobs are created and when a handler runs. `openTelemetry` creates one. */
 export interface Tracing {
   /** Runs `create`, which creates the jobs and stores this text with each of them; null: none. */
   enqueue<Value>(call: TracedEnqueue, create: (traceparent: string | null) => Promise<Value>): Promise<Value>;
@@ -26,10 +26,10 @@ export interface Tracing {
   attempt<Value>(call: TracedAttempt, run: () => Promise<Value>): Promise<Value>;
 }
 
-/** The field of a job's metadata that joins its attempts to the place where it was made. */
+/** The field of a job's metadata that joins its attempts to the place where it was created. */
 export const traceparentField = 'traceparent';
 
-/** Metadata with the trace that made the job. */
+/** Metadata with the trace that created the job. */
 export function withTraceparent(metadata: JsonText | null, traceparent: string): JsonText {
   const fields = metadata === null ? {} : (JSON.parse(metadata) as Record<string, unknown>);
   return JSON.stringify({ ...fields, [traceparentField]: traceparent });

@@ -11,7 +11,7 @@ export type HandlerOutcome =
   | { kind: 'snoozed'; due: Due }
   | { kind: 'input-refused'; error: JobError }
   | { kind: 'result-refused'; error: JobError }
-  /** The job was made for a newer version of the task than this one. */
+  /** The job was created for a newer version of the task than this one. */
   | { kind: 'newer-version' }
   /** The handler was not called: its job was asked to cancel, or its lease ended, after the attempt had begun. */
   | { kind: 'not-entered'; why: 'cancelled' | 'ended' };

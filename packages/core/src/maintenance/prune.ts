@@ -5,7 +5,7 @@ import type { Engine } from '../contract/engine.ts';
 export interface PruneOptions {
   engine: Pick<Engine, 'prune'>;
   clock: Pick<Clock, 'now'>;
-  /** How long ledger rows are kept before they fold into one for each month. Default 400 days. */
+  /** How long ledger rows are kept before they are compacted into one for each month. Default 400 days. */
   ledgerMs?: number;
   /** How long audit rows are kept. Default 400 days. */
   auditMs?: number;

@@ -45,7 +45,7 @@ export interface HealthOptions {
   scope: 'all' | 'store';
 }
 
-// What is ready starts within milliseconds where a place is free. A minute is a queue that is longer than its workers can eat, or one
+// What is ready starts within milliseconds where a concurrency slot is free. A minute is a queue that is longer than its workers can eat, or one
 // that nobody eats.
 const waitMsMax = 60_000;
 // A slot is decided in the second in which it is due, and by another node 3 s later if the first one dies.

@@ -12,7 +12,7 @@ export interface NodeView extends Omit<NodeInfo, 'startedAt'> {
   drainRequestedAt: Date | null;
 }
 
-/** One act on a promise already made, as `duly.audit()` lists it. */
+/** One action on a job, schedule, record or value, as `duly.audit()` lists it. */
 export interface AuditEntry {
   position: number;
   at: Date;

@@ -49,7 +49,7 @@ export async function slotRuns(
     if (last === undefined || slots.length < pageSize) break;
     beforeAt = last.fromAt;
   }
-  // Which slots of a folded month fired is no longer known, only how many. Where some did, none is run again unless all are to be.
+  // Which slots of a compacted month fired is no longer known, only how many. Where some did, none is run again unless all are to be.
   const ranOnce = [...compactedRows.values()].filter(({ counts }) =>
     counts.some(({ decision }) => decision === 'fired'),
   );

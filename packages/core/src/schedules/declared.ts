@@ -35,7 +35,7 @@ export class DeclaredSchedules {
     return (await this.#steps(drafts, prune)).map(toDiff);
   }
 
-  /** Makes the stored schedules of the app what is declared. */
+  /** Changes the stored schedules of the app to what is declared. */
   async apply(drafts: ScheduleDraft[], prune: boolean): Promise<ScheduleDiff[]> {
     const done = new Map<string, ScheduleDiff>();
     for (let tried = 0; tried < applyCountMax; tried++) {

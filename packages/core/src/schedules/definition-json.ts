@@ -6,7 +6,7 @@ import type { ScheduleDefinition } from './definition/definition.ts';
 /** A definition as `POST /api/schedules` takes it and `duly schedules export` writes it: snake case, instants as texts. */
 export type DefinitionJson = Record<string, unknown>;
 
-/** What a schedule is made from, as JSON. */
+/** The definition of a schedule as JSON. */
 export function toDefinitionJson({ type, name, ...rest }: ScheduleDefinition): DefinitionJson {
   return { ...(name === undefined ? {} : { name }), type, ...outerSnake(rest) };
 }

@@ -37,7 +37,7 @@ export interface FirePassOptions {
   clock: Clock;
   node: string;
   ids: Ids;
-  /** A worker of this process that takes the jobs as they are made; left out: none. */
+  /** A worker of this process that takes the jobs as they are created; left out: none. */
   claimSource?: ClaimSource;
   /** The longest sleep; less while notifications are not proven. */
   maxSleepMs(): number;

@@ -79,7 +79,7 @@ export function scheduleAt(
   return { ...schedule, parsed: { ...schedule.parsed, spec, ...rule } };
 }
 
-/** The changes of one life of a schedule: one that was deleted and made again in an instant is not told by what the other was. */
+/** The changes of one life of a schedule: one that was deleted and created again in an instant is not told by what the other was. */
 export function changesOf(
   { record, deleted }: LedgerSchedule,
   generation: number,

@@ -79,7 +79,7 @@ async function runsOf(
 // Enough for a page of the ledger; a schedule with more backfilled runs than this shows the newest of them.
 const backfillPagesMax = 20;
 
-/** The runs that backfills made for the slots of a range, newest first. */
+/** The runs that backfills created for the slots of a range, newest first. */
 export async function backfillsOf(
   engine: Pick<Engine, 'list'>,
   scheduleId: string,
@@ -145,7 +145,7 @@ function put<Key>(lists: Map<Key, JobRecord[]>, key: Key, job: JobRecord): void 
   else list.push(job);
 }
 
-/** Where two lives of a schedule decided one instant: the row of the one that had decided it when the run was made. */
+/** Where two lives of a schedule decided one instant: the row of the one that had decided it when the run was created. */
 function generationAt(rows: readonly LedgerRow[], { createdAt }: JobRecord): LedgerRow | undefined {
   const newest = [...rows].sort((a, b) => b.generation - a.generation);
   return newest.find(({ decidedAt }) => decidedAt <= createdAt) ?? newest.at(-1);
@@ -221,7 +221,7 @@ function toCompactedLine(
   };
 }
 
-/** Slots that only a backfill knows: from before the schedule was made, from between two of its lives, or of a later rule. */
+/** Slots that only a backfill knows: from before the schedule was created, from between two of its lives, or of a later rule. */
 function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: LedgerSchedule): LedgerSlot[] {
   return [...runs]
     .filter(([at]) => at <= parsed.state.cursorAt)
@@ -233,7 +233,7 @@ function ranUndecided(runs: RunsBySlot, { record, parsed, deleted }: LedgerSched
     }));
 }
 
-/** The generation of the schedule that made the newest of these runs. */
+/** The generation of the schedule that created the newest of these runs. */
 function creatingGeneration(jobs: readonly JobRecord[]): number | null {
   const fireId = jobs.at(-1)?.slot?.fireId;
   return fireId === undefined ? null : generationOf(fireId);

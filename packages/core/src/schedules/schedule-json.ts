@@ -67,7 +67,7 @@ export interface ScheduleJson {
   note: string | null;
   created_at: Instant;
   updated_at: Instant;
-  /** What makes the same schedule; only where it was asked for. */
+  /** What creates the same schedule; only where it was asked for. */
   definition?: DefinitionJson;
 }
 

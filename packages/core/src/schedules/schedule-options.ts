@@ -58,9 +58,9 @@ export interface TriggerOptions {
 
 /** What became of a trigger. */
 export interface TriggerResult {
-  /** `made`: a job was made, perhaps behind another one. `merged`: into one that waits. `skipped`: by the overlap policy. */
+  /** `created`: a job was created, perhaps behind another one. `merged`: into one that waits. `skipped`: by the overlap policy. */
   result: 'created' | 'merged' | 'skipped';
-  /** The job that was made or that stands for it; null when skipped. */
+  /** The job that was created, or the one that stands for it; null when skipped. */
   job: JobHandle | null;
   reason: string | null;
 }
@@ -84,7 +84,7 @@ export interface BackfillOptions {
   note?: string;
 }
 
-/** What a backfill made, or would make. */
+/** What a backfill created, or would create. */
 export interface BackfillResult {
   /** The slots that get a run, in the order of their runs. */
   slots: Date[];

@@ -20,7 +20,7 @@ import type { ReadableSchedule } from './unreadable.ts';
 /** `disabled`: its app no longer declares it. `ended`: nothing more will fire. `deleted`: it is no more, and its ledger is kept. */
 export type ScheduleStatus = 'active' | 'paused' | 'disabled' | 'ended' | 'deleted';
 
-/** The last run that a slot made. */
+/** The last run that a slot created. */
 export interface LastRun {
   slot: Date;
   jobId: string;
@@ -58,12 +58,12 @@ export type RuleView = Readonly<Omit<RuleSpec, 'dst'> & Partial<Pick<RuleSpec, '
 export interface Schedule {
   id: string;
   name: string;
-  /** The app that declares it; null: dynamic, made by `every()`. */
+  /** The app that declares it; null: dynamic, created by `every()`. */
   app: string | null;
   tenant: string | null;
   /** Type of its jobs: the name of the task that it runs. */
   type: string;
-  /** Grows when a deleted schedule is made again under the same name. */
+  /** Grows when a deleted schedule is created again under the same name. */
   generation: number;
   status: ScheduleStatus;
   kind: RuleKind;
@@ -135,11 +135,11 @@ export interface LedgerSlot {
   /** How many slots have the decision; excluded ones between them are not counted. null: too many to be counted when they were decided. */
   count: number | null;
   /**
-   * What became of the line. `none`: the schedule decided nothing about the slot, and a backfill ran it. `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `folded`: past the
-   * ledger's retention, and kept by month.
+   * What became of the line. `none`: the schedule decided nothing about the slot, and a backfill ran it. `pending`: not decided yet. `late`: past its grace and not decided. `held`: by a pause. `enqueued`: its run is not over. `compacted`: past
+   * the ledger's retention, and stored by month.
    */
   status: SlotStatus | 'none';
-  /** null: not decided, or folded. */
+  /** null: not decided, or compacted. */
   decision: Decision | null;
   reason: string | null;
   /** What became of the slots of the line, where it is a month of old ones; null: it is not. */

@@ -33,7 +33,7 @@ export interface SlotWhy {
   date: string;
   /** What the clock of the schedule's zone shows at the slot. */
   wall: { date: string; time: string; timezone: string };
-  /** `none`: the instant is no slot of this schedule, or lies before it was made. */
+  /** `none`: the instant is no slot of this schedule, or lies before it was created. */
   status: SlotStatus | 'none';
   /** null: not decided, or no longer known of this one slot. */
   decision: Decision | null;
@@ -54,7 +54,7 @@ export interface SlotWhy {
   clockChange: { kind: 'gap' | 'repeat'; named: string; which: 'first' | 'last' | null } | null;
   /** The slots that were decided together with it. */
   together: { from: Date; to: Date; count: number | null } | null;
-  /** The month that the slot was folded into, as it is past the ledger's retention; null: it was not. */
+  /** The month that the slot was compacted into, as it is past the ledger's retention; null: it was not. */
   compacted: (CompactedMonth & { from: Date; to: Date }) | null;
   runs: SlotRun[];
   /** What became of it, or what is to become of it; one or more full sentences. */
@@ -96,7 +96,7 @@ export interface SlotFacts {
 /** A schedule of the same identity that is no more. */
 export interface EarlierGeneration {
   generation: number;
-  /** When it was made. */
+  /** When it was created. */
   bornAt: number;
   deletedAt: number;
   by: string;
@@ -444,7 +444,7 @@ function deletedSentences(facts: SlotFacts, row: { generation: number } | null):
   return [`${what}: at ${clockOf(facts, deleted.at.getTime())} by ${deleted.by}${note}.`];
 }
 
-// --------------------------------------------------------------------------------------------- folded
+// ------------------------------------------------------------------------------------------ compacted
 
 /** The one decision of all slots of a month; null: there were several. */
 function onlyDecision(compactedSlots: CompactedSlots | null): string | null {

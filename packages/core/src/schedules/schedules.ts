@@ -314,7 +314,7 @@ export class Schedules {
 
   // ------------------------------------------------------------------------------------------- changing
 
-  /** Makes a dynamic schedule, or edits the one of this name to be so. Does nothing when it is so already. */
+  /** Creates a dynamic schedule, or edits the one of this name to be so. Does nothing when it is so already. */
   async put(definition: ScheduleDefinition): Promise<Schedule> {
     const { type, rest } = splitType(definition);
     const draft = await this.#read(type, rest, null);
@@ -364,7 +364,7 @@ export class Schedules {
     return this.get({ id });
   }
 
-  /** Stops decisions; jobs already made go on. */
+  /** Stops decisions; jobs already created go on. */
   async pause(reference: ScheduleReference, options?: SchedulePauseOptions): Promise<Schedule> {
     const { note: given, until } = readOptions(options, 'pause()', pauseNames);
     const note = readNote(given);
@@ -432,7 +432,7 @@ export class Schedules {
     return { slot: slotAt === null ? null : new Date(slotAt), schedule };
   }
 
-  /** Makes runs for slots of the past that have no COMPLETED one. Decisions are never changed. */
+  /** Creates runs for slots of the past that have no COMPLETED one. Decisions are never changed. */
   async backfill(reference: ScheduleReference, options: BackfillOptions): Promise<BackfillResult> {
     const given = readOptions(options, 'backfill()', backfillNames);
     if (given.from === undefined) refuseOption('from', given.from, 'to be the first instant of the range');
@@ -524,7 +524,7 @@ export class Schedules {
   }
 
   /**
-   * Makes the stored schedules of this app what is declared: adds, edits (the cursor is kept when the rule is the same), and disables
+   * Changes the stored schedules of this app to what is declared: adds, edits (the cursor is kept when the rule is the same), and disables
    * what is gone, if this release may. Dynamic schedules are never touched.
    */
   async apply(declared?: readonly ScheduleDefinition[], options?: ApplyOptions): Promise<ScheduleDiff[]> {

@@ -51,7 +51,7 @@ export interface Wanted<Result> {
   /** The new spec; left out: it stays. */
   spec?: ScheduleSpec;
   note?: string | null;
-  /** Of the jobs that are made; left out: the schedule's. */
+  /** Of the jobs that are created; left out: the schedule's. */
   jobInput?: JsonText;
   result: Result;
   /** Something is left to do after this write: read and plan once more. */
@@ -86,9 +86,9 @@ export interface ScheduleWrites {
     plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
     options?: { unread: boolean },
   ): Promise<Result | null>;
-  /** Makes a schedule; false: it is there already. Throws `refusal`, why one with this rule is not made now, where it is not. */
+  /** Creates a schedule; false: it is there already. Throws `refusal`, why one with this rule is not created now, where it is not. */
   create(identity: ScheduleIdentity, spec: ScheduleSpec, refusal: DulyError | null): Promise<boolean>;
-  /** Makes the schedule or edits it to this; does nothing when it is so already. */
+  /** Creates the schedule or edits it to this; does nothing when it is so already. */
   upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
   /** Deletes it; false: it was gone already, or `isWanted` says no to what is stored by now. */
   remove(id: string, note: string | null, isWanted?: (spec: ScheduleSpec) => boolean): Promise<boolean>;

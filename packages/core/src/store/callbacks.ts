@@ -17,7 +17,7 @@ export const callbackField = 'callback_url';
 export const callbacksRecord = { kind: 'webhook-setting', key: 'callbacks' } as const;
 
 /**
- * The same engine, which notes that jobs have addresses to be told before it keeps the first of them, whoever makes it: a call, a schedule, a
+ * The same engine, which notes that jobs have callback URLs before it stores the first of them, whatever creates it: a call, a schedule, a
  * transaction of the user's own.
  */
 export function notingCallbacks(engine: Engine, actor: () => Actor): Engine {

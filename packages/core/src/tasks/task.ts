@@ -33,7 +33,7 @@ export type EveryArguments<Input> = undefined extends Input
 /** Options of a bulk call: the same for all jobs, or made for each of them. */
 export type ManyOptions<Input> = JobOptions | ((input: Input, index: number) => JobOptions);
 
-/** A defined task: makes jobs. Each call resolves when the promise is durable. */
+/** A defined task: creates jobs. Each call resolves when the job is durable. */
 export interface Task<Input = unknown, Result = unknown> {
   readonly name: string;
   readonly version: number;
@@ -44,7 +44,7 @@ export interface Task<Input = unknown, Result = unknown> {
   /** Once, at an instant; one in the past is due at once. */
   at(instant: Date | number | string, ...call: InputArguments<Input>): Promise<JobHandle<Input, Result>>;
   /**
-   * Again and again, by a rule: a cron, or `{ cron | rate | delay | rrule, … }`. Makes a dynamic schedule, or edits the one of this
+   * Again and again, by a rule: a cron, or `{ cron | rate | delay | rrule, … }`. Creates a dynamic schedule, or edits the one of this
    * name to be so; the same call in five processes is one schedule.
    */
   every(rule: string | RuleInput, ...call: EveryArguments<Input>): Promise<Schedule>;

@@ -27,7 +27,7 @@ export interface Ran {
   error: JobError | null;
 }
 
-/** How to make a Duly on virtual time. */
+/** How to create a Duly on virtual time. */
 export interface TestDulyOptions extends Omit<DulyOptions, 'store' | 'clock' | 'random'> {
   /** Where virtual time begins. Default 2027-01-15T10:00:00Z. */
   start?: Date | number | string;
@@ -161,7 +161,7 @@ export class TestDuly extends Duly {
   }
 }
 
-/** Makes a Duly on virtual time, for tests. See `TestDuly`. */
+/** Creates a Duly on virtual time, for tests. See `TestDuly`. */
 export function createTestDuly(options?: TestDulyOptions): TestDuly {
   return new TestDuly(options);
 }
@@ -201,7 +201,7 @@ class Mover {
   #reapTimer: Timer | null = null;
   /** Something happened that may have set a lease or a start deadline. */
   #mustReap = true;
-  /** Jobs that schedules made and that have not started. */
+  /** Jobs that schedules created and that have not started. */
   readonly #unstarted = new Set<string>();
   #maintainedAt: number;
   #isOver = false;

@@ -106,7 +106,7 @@ abstract class AttemptContext {
   }
 }
 
-/** Of a job that no schedule made. */
+/** Of a job that no schedule created. */
 class PlainContext extends AttemptContext implements TaskContext<unknown> {
   readonly isCatchUp = false;
   readonly slot = null;
@@ -115,7 +115,7 @@ class PlainContext extends AttemptContext implements TaskContext<unknown> {
   readonly covers = null;
 }
 
-/** Of a job that a schedule made: what was told of its slot is read when it is first asked for. */
+/** Of a job that a schedule created: the details of its slot are read when they are first asked for. */
 class SlotAttemptContext extends AttemptContext implements TaskContext<unknown> {
   readonly #slot: JobSlot | null;
   #read: SlotDetails | null | undefined;

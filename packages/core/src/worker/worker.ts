@@ -472,7 +472,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   /**
-   * How many to take along with a call that makes jobs: as many as could run in a moment, so that jobs which are short are taken as they are made,
+   * How many to take along with a call that creates jobs: as many as could run in a moment, so that jobs which are short are taken as they are created,
    * all of them. They may be taken twice: by this call, which knows of them, and by an exchange that went out before, as a rule in vain.
    */
   function requestLimit(): number {

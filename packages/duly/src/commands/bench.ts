@@ -26,7 +26,7 @@ const inFlightCount = 100;
 const bulkCount = 1_000;
 const singleCount = 50;
 
-/** `duly bench`: how fast jobs are made, started and run on this machine and this store, in a place of its own beside it. */
+/** `duly bench`: how fast jobs are created, started and run on this machine and this store, in a place of its own beside it. */
 export async function bench(context: CommandContext, options: BenchOptions): Promise<undefined> {
   const count = readCount(options.jobs, '--jobs') ?? 5_000;
   if (count < 100 || count > 1_000_000) {

@@ -41,7 +41,7 @@ interface ImportCrontabOptions extends ImportModeOptions {
 
 const nextCount = 3;
 
-/** `duly import crontab`: shows what would become of crontabs, and makes schedules of them if told how they begin. */
+/** `duly import crontab`: shows what would become of crontabs, and creates schedules of them if told how they begin. */
 export async function importCrontab(
   context: CommandContext,
   options: ImportCrontabOptions,

@@ -28,7 +28,7 @@ interface ImportKubernetesOptions extends ImportModeOptions {
 
 const nextCount = 3;
 
-/** `duly import kubernetes`: shows what would become of CronJobs, field by field, and makes schedules of them if told how they begin. */
+/** `duly import kubernetes`: shows what would become of CronJobs, field by field, and creates schedules of them if told how they begin. */
 export async function importKubernetes(
   context: CommandContext,
   options: ImportKubernetesOptions,
@@ -176,7 +176,7 @@ function ruleOf({
   return resolveRule(rate === undefined ? { cron, timezone } : { rate, timezone });
 }
 
-/** The next slots; null: they are counted from when it is made. */
+/** The next slots; null: they are counted from when it is created. */
 function nextOf(one: PlannedCronJob, now: number): ReturnType<typeof preview> | null {
   return one.definition.rate === undefined ? preview(ruleOf(one), { after: now, count: nextCount }) : null;
 }

@@ -39,7 +39,7 @@ interface RunOptions extends CommonOptions {
   watch?: boolean;
 }
 
-/** `duly run`: makes a job. The task's code need not be here. */
+/** `duly run`: creates a job. The task's code need not be here. */
 export async function run(
   context: CommandContext,
   options: RunOptions,
@@ -81,7 +81,7 @@ export async function run(
   });
 }
 
-/** A server makes the job; it knows the tasks of live nodes and their defaults. */
+/** A server creates the job; it knows the tasks of live nodes and their defaults. */
 function createRemotely(
   { duly }: Client,
   name: string,

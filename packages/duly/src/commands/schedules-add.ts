@@ -52,7 +52,7 @@ interface SchedulesAddOptions extends CommonOptions, RuleOptions {
 
 const nextCount = 3;
 
-/** `duly schedules add`: a dynamic schedule, made or changed. The task's code need not be here. */
+/** `duly schedules add`: a dynamic schedule, created or changed. The task's code need not be here. */
 export async function schedulesAdd(
   context: CommandContext,
   options: SchedulesAddOptions,
@@ -89,7 +89,7 @@ export async function schedulesAdd(
   );
 }
 
-/** Makes or changes it, and says what came of it and what a person should think about. */
+/** Creates or changes it, and says what came of it and what a person should think about. */
 async function put(
   context: CommandContext,
   client: Client,

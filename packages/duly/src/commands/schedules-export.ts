@@ -12,7 +12,7 @@ interface ExportOptions extends CommonOptions {
   image?: string;
 }
 
-/** `duly schedules export`: what would make the same schedules elsewhere. */
+/** `duly schedules export`: prints the definitions of schedules, for another store. */
 export async function schedulesExport(
   context: CommandContext,
   options: ExportOptions,
@@ -43,7 +43,7 @@ async function collect(duly: Duly, names: readonly string[]): Promise<Schedule[]
   return schedules;
 }
 
-/** What a schedule is made from, whether it is paused, and the app that declares it. */
+/** What a schedule is created from, whether it is paused, and the app that declares it. */
 function toExport({ app, definition, paused }: Schedule): Record<string, unknown> {
   return {
     ...toDefinitionJson(definition),

@@ -180,7 +180,7 @@ function readServing(options: UpOptions, mayPrintKey: boolean): ServeOptions | n
   };
 }
 
-/** Where the server is, the first key, and a call that makes a first job. */
+/** Where the server is, the first key, and a call that creates a first job. */
 function servingText(
   { out }: CommandContext,
   { url, firstKey, firstKeyFile, movedFrom }: Served,
@@ -266,8 +266,8 @@ async function unhandled(duly: Duly, nodes: readonly NodeView[]): Promise<string
 }
 
 /**
- * Makes the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by type; null: they are there
- * already. The schedule may have made a job by now, if this is a full minute.
+ * Creates the jobs of the demo in a store that has none of them, before the server is loaded: the first of them runs while it is. The ids, by type; null: they are there
+ * already. The schedule may have created a job by now, if this is a full minute.
  */
 async function createDemoJobs(duly: Duly): Promise<Map<string, string> | null> {
   if ((await duly.jobs({ type: demoJobs.map(({ type }) => type) }).first()) !== null) return null;

@@ -9,7 +9,7 @@ const steps = ['Transcoding 1080p', 'Transcoding 720p', 'Transcoding 480p', 'Wri
 const stepMs = 1_500;
 const ticksPerStep = 5;
 
-/** A text, checked when the job is made and when it runs. Written by hand, so that the demo needs no schema library. */
+/** A text, checked when the job is created and when it runs. Written by hand, so that the demo needs no schema library. */
 const text = {
   '~standard': {
     version: 1 as const,
@@ -87,7 +87,7 @@ export const demoTasks: readonly TaskDefinition[] = [
   report,
 ] as unknown as TaskDefinition[];
 
-/** What the demo makes at its start on an empty store, so that something happens before the reader's eyes. */
+/** The jobs that the demo creates at its start on an empty store, so that something happens before the reader's eyes. */
 export const demoJobs: readonly { type: string; input: unknown }[] = [
   { type: 'video_transcode', input: 'uploads/video_789.mp4' },
   { type: 'flaky_email', input: 'ada@example.com' },

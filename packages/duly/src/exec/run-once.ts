@@ -68,7 +68,7 @@ interface ExecInput {
 }
 
 /**
- * Runs the program if this arrival is the one for its slot: takes the name's lock, makes the slot's job unless there is one, and works on it as a node that knows this one task.
+ * Runs the program if this arrival is the one for its slot: takes the name's lock, creates the slot's job unless there is one, and works on it as a node that knows this one task.
  * A job whose host died is taken over by a later arrival of the same slot; one of an earlier slot is given up. Throws `command_failed` if the program cannot be started.
  */
 export async function runOnce(call: ExecCall, deps: ExecDeps): Promise<ExecEnd> {
@@ -220,7 +220,7 @@ class OneRun {
     return scope === 'all' || (scope === 'type' ? name === this.#task.name : name === 'default');
   }
 
-  /** Why a job that another arrival made is not run here; null: its host died before it was over, and it is. */
+  /** Why a job that another arrival created is not run here; null: its host died before it was over, and it is. */
   async #takenText(job: Job): Promise<string | null> {
     if (isTerminal(job.status)) return overText(job);
     const isLive =

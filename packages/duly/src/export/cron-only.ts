@@ -25,7 +25,7 @@ export function unsayable(
   return /[LW#?]/i.test(times.join(' ').replace(/[A-Z]{3}/gi, '')) ? `${what} has no L, W, # and ?` : null;
 }
 
-/** What of a schedule's definition is no rule: what an import needs beside cron and zone to make the same. */
+/** What of a schedule's definition is no rule: what an import needs beside cron and zone to create the same. */
 export function annotationOf({ definition }: Schedule): Record<string, unknown> & { name: string } {
   const { cron: _cron, timezone: _timezone, dst, ...others } = definition;
   const isUsual = (dst?.gap ?? 'next') === 'next' && (dst?.repeat ?? 'first') === 'first';

@@ -79,7 +79,7 @@ function shellLineOf({ type, input, definition }: Schedule): {
   return { line: line.replaceAll('\n', ' '), stdin: stdin ?? '', isWhole };
 }
 
-/** What `duly run` has to be told so that cron makes the same job. */
+/** What `duly run` has to be told so that cron creates the same job. */
 function runOptions({ queue, priority, tenant, serial, metadata }: Schedule['definition']): string {
   const options: [string, unknown][] = [
     ['--queue', queue],

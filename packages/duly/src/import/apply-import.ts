@@ -10,7 +10,7 @@ export interface Imported {
   result: 'created' | 'edited' | 'unchanged';
 }
 
-/** The note of a pause that an import made, and that an import may end. */
+/** The note of a pause that an import created, and that an import may end. */
 export const importPauseNote = 'imported paused';
 
 /**

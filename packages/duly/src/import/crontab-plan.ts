@@ -34,7 +34,7 @@ export interface PlannedLine {
   host: string | null;
 }
 
-/** A schedule that would be made. */
+/** A schedule that would be created. */
 export interface PlannedSchedule {
   name: string;
   lines: PlannedLine[];
@@ -49,7 +49,7 @@ export interface PlannedSchedule {
   notes: string[];
 }
 
-/** A line of which no schedule is made, and why. */
+/** A line of which no schedule is created, and why. */
 export interface LeftOut extends PlannedLine {
   /** `unreadable` lines stop an import unless it is told to go on. */
   kind: 'reboot' | 'unreadable';
@@ -71,7 +71,7 @@ export interface PlanOptions {
   /** Of lines without CRON_TZ. */
   timezone: string;
   userSwitch: UserSwitch;
-  /** Do not make one schedule of lines that several hosts share. */
+  /** Do not create one schedule of lines that several hosts share. */
   perHost: boolean;
   policies: SchedulePolicies;
 }
@@ -87,7 +87,7 @@ const cronVariables = new Set([
   'CONTENT_TRANSFER_ENCODING',
 ]);
 
-/** Makes schedules of the lines of crontabs. The same line of several hosts becomes one, in a queue that those hosts take from. */
+/** Plans schedules from the lines of crontabs. The same line of several hosts becomes one, in a queue that those hosts take from. */
 export function planCrontabs(sources: readonly CrontabSource[], options: PlanOptions): CrontabPlan {
   const leftOut: LeftOut[] = [];
   const groups = new Map<string, { entry: CrontabEntry; source: CrontabSource; lines: PlannedLine[] }>();

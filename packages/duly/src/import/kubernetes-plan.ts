@@ -26,7 +26,7 @@ export interface Mapping {
   to: string;
 }
 
-/** A schedule that would be made of a CronJob. */
+/** A schedule that would be created from a CronJob. */
 export interface PlannedCronJob {
   source: string;
   name: string;
@@ -42,7 +42,7 @@ export interface PlannedCronJob {
   hazards: string[];
 }
 
-/** A manifest of which no schedule is made, and why. */
+/** A manifest of which no schedule is created, and why. */
 export interface LeftOutManifest {
   source: string;
   name: string;
@@ -58,7 +58,7 @@ export interface KubernetesPlan {
 
 type Fields = Record<string, unknown>;
 
-/** Makes schedules of CronJob manifests. Nothing throws for a manifest that cannot be read: it is told. */
+/** Plans schedules from CronJob manifests. A manifest that cannot be read does not throw: it is reported. */
 export function planManifests(
   files: readonly { name: string; text: string }[],
   run: ContainerRun,

@@ -29,7 +29,7 @@ export interface NodeDulyOptions extends CommonOptions {
   allowCommands?: boolean;
 }
 
-/** Makes the Duly that a node runs: the user's own, one of the user's tasks, or one of the demo tasks. */
+/** Creates the Duly that a node runs: the user's own, one of the user's tasks, or one of the demo tasks. */
 export async function createNodeDuly(context: CommandContext, options: NodeDulyOptions): Promise<NodeDuly> {
   const node = await createOwnDuly(context, options);
   defineShadowTask(node.duly);

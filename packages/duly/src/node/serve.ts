@@ -26,7 +26,7 @@ export interface Served {
   port: number;
   /** The port that was wanted and taken; null: it listens where it should. */
   movedFrom: number | null;
-  /** The key that was made because there was none; null: there was one. It is never shown again. */
+  /** The key that was created because there was none; null: there was one. It is never shown again. */
   firstKey: string | null;
   /** The file with the key that was created because there was none; null: there was one, or it is printed. */
   firstKeyFile: string | null;

@@ -10,7 +10,7 @@ export interface AlertTable<Item extends { id: string }> {
   list(): Promise<Item[]>;
   /** Throws `alert_not_found`. */
   get(id: string): Promise<Item>;
-  /** Makes it; without an id under a new one. Throws `records_conflict` if the id is taken. */
+  /** Creates it; without an id under a new one. Throws `records_conflict` if the id is taken. */
   create(item: Omit<Item, 'id'> & { id?: string | undefined }): Promise<Item>;
   /** Puts it in the place of the one that is there. Throws `alert_not_found`. */
   replace(item: Item): Promise<Item>;

@@ -14,7 +14,7 @@ function latestDueAt({ finishDeadlineMs, jitterMs }: Schedule['policies'], now: 
 
 /**
  * The newest slot of a schedule that should have succeeded by now: due so long ago that its `finishDeadline` is over. From the rule itself, so
- * that it is found also when no scheduler was there to make a run. null: there is none, it is paused, or it has no deadline.
+ * that it is found also when no scheduler was there to create a run. null: there is none, it is paused, or it has no deadline.
  */
 export function deadlineSlotAt(schedule: Schedule, now: number): number | null {
   const { policies, status, createdAt, lastRun, unreadable } = schedule;

@@ -11,7 +11,7 @@ export interface KeyValue {
   hash: string;
   scope: Scope;
   tenant: string | null;
-  /** What it is for, in the words of whoever made it. */
+  /** What it is for, in the words of the person who created it. */
   note: string | null;
   createdAt: number;
   createdBy: string;
@@ -23,19 +23,19 @@ export interface KeyInfo extends Omit<KeyValue, 'hash'> {
   id: string;
 }
 
-/** A key that was just made, with its text, which is never shown again. */
+/** A key that was just created, with its text, which is never shown again. */
 export interface CreatedKey extends KeyInfo {
   /** `duly_<id>_<secret>`. */
   key: string;
 }
 
-/** What a key is made of. */
+/** What a key is created from. */
 export interface NewKey {
   scope: Scope;
   tenant?: string | null;
   note?: string | null;
   expiresAt?: number | null;
-  /** Who makes it. */
+  /** Who creates it. */
   by: string;
 }
 

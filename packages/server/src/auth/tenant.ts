@@ -1,7 +1,7 @@
 import { type Duly, DulyError, type Job } from '@duly/core';
 import type { Caller } from './caller.ts';
 
-/** The tenant for which a caller makes something: the one of their key, or the one that they name. Throws `forbidden`. */
+/** The tenant for which a caller creates something: the one of their key, or the one that they name. Throws `forbidden`. */
 export function tenantFor(caller: Caller, given: string | null | undefined): string | null {
   if (caller.tenant === null) return given ?? null;
   if (given === undefined || given === caller.tenant) return caller.tenant;

@@ -13,7 +13,7 @@ const defined = new WeakMap<Duly, Map<string, { run: Run }>>();
 
 /**
  * Defines a task that comes with the server. A second server of the same Duly, as after a restart of the server alone, takes the task over: it
- * runs by what the newest one was made with.
+ * runs by what the newest one was created with.
  */
 export function defineBuiltIn<Schema extends StandardSchema | undefined = undefined, Result = unknown>(
   duly: Duly,

@@ -88,7 +88,7 @@ export class ApiError extends Error {
 }
 
 /**
- * Makes a client. It needs nothing but `fetch`, so it runs in browsers too.
+ * Creates a client. It needs nothing but `fetch`, so it runs in browsers too.
  *
  * ```ts
  * const client = createClient({ url: 'http://127.0.0.1:4600', key });

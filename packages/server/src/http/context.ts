@@ -35,7 +35,7 @@ export interface ServerEnv {
     context: ServerContext;
     /** Who asks; there on every route that is `secured`. */
     caller: Caller;
-    /** The id that a job made by this request is to have, if it is to be made once; null: any. */
+    /** The id that a job created by this request is to have, if it is to be created once; null: any. */
     jobId: string | null;
   };
 }

@@ -58,7 +58,7 @@ function cut(text: string): string {
   return text.length <= briefLength ? text : `${text.slice(0, briefLength).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** A job as whoever made it is shown it. */
+/** A job as the caller that created it is shown it. */
 export function presentCreated(
   context: ServerContext,
   caller: Caller,

@@ -11,7 +11,7 @@ import { refuseRedacted } from './job-presenter.ts';
 type NewJob = z.infer<typeof newJobSchema>;
 type JobOptionFields = Partial<z.infer<z.ZodObject<typeof jobOptionFields>>>;
 
-/** Makes a job of what a caller sent; with this id, if it is to be made once. */
+/** Creates a job of what a caller sent; with this id, if it is to be created once. */
 export async function createJob(
   context: ServerContext,
   caller: Caller,

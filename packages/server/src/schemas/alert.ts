@@ -67,7 +67,7 @@ const newRuleSchemas = alertKinds.map(({ kind, fields }) => {
 });
 type NewRuleSchema = (typeof newRuleSchemas)[number];
 
-/** What makes a rule; what is left out is as in the default rule of its kind. */
+/** What creates a rule; what is left out is as in the default rule of its kind. */
 export const newAlertRuleSchema = z
   .discriminatedUnion('kind', newRuleSchemas as [NewRuleSchema, ...NewRuleSchema[]])
   .openapi('NewAlertRule');
@@ -103,7 +103,7 @@ export const alertSchema = z
 
 const url = z.string().max(2_048);
 
-/** What makes a channel. */
+/** What creates a channel. */
 export const newAlertChannelSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('webhook'), url, note: note.nullable().optional() }),
@@ -131,7 +131,7 @@ export const alertChannelSchema = z
   })
   .openapi('AlertChannel');
 
-/** What makes a maintenance window. */
+/** What creates a maintenance window. */
 export const newAlertWindowSchema = z
   .union([
     z.strictObject({

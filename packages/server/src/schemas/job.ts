@@ -114,7 +114,7 @@ const dedupeSchema = z.strictObject({
   max_wait: duration.optional(),
 });
 
-/** What may be said of a job, by whoever makes it. */
+/** Options of a job, given by the caller that creates it. */
 export const jobOptionFields = {
   metadata: z.record(z.string(), z.unknown()).optional(),
   queue: name.optional(),
@@ -127,7 +127,7 @@ export const jobOptionFields = {
   delivery: z.enum(['at-least-once', 'at-most-once']).optional(),
 };
 
-/** What makes a job. */
+/** What creates a job. */
 export const newJobSchema = z
   .strictObject({
     type: name.optional().openapi({
@@ -153,7 +153,7 @@ export const newJobSchema = z
   })
   .openapi('NewJob');
 
-/** A job as it was made. */
+/** A job as it was created. */
 export const createdJobSchema = z
   .strictObject({
     // Not by `extend`: the document would have it as both of two closed objects, which nothing can be.

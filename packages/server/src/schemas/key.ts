@@ -17,7 +17,7 @@ export const keySchema = z
   })
   .openapi('Key');
 
-/** What makes a key. */
+/** What creates a key. */
 export const newKeySchema = z
   .strictObject({
     scope,
@@ -27,7 +27,7 @@ export const newKeySchema = z
   })
   .openapi('NewKey');
 
-/** A key that was just made. */
+/** A key that was just created. */
 export const createdKeySchema = z
   .strictObject({
     ...keySchema.shape,

@@ -78,7 +78,7 @@ const jobFields = {
   note: note.optional().openapi({ description: 'What a person should know about it.' }),
 };
 
-/** What makes a schedule: exactly one of cron, rate, delay and rrule. */
+/** What creates a schedule: exactly one of cron, rate, delay and rrule. */
 export const newScheduleSchema = z
   .strictObject({
     name: name.optional().openapi({ description: 'Default: the type.' }),
@@ -273,7 +273,7 @@ export const triggerResultSchema = z
   })
   .openapi('TriggerResult');
 
-/** What a backfill made, or would. */
+/** What a backfill created, or would. */
 export const backfillResultSchema = z
   .strictObject({
     slots: z.array(instant),

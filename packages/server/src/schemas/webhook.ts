@@ -33,7 +33,7 @@ export const createdWebhookSchema = z
   .strictObject({ ...webhookSchema.shape, secret: z.string().nullable().openapi({ description: unstored }) })
   .openapi('CreatedWebhook');
 
-/** What a webhook is made of, or changed to. */
+/** What a webhook is created from, or changed to. */
 const webhookFields = {
   url: z.string().max(2_048),
   note: note.nullable().optional(),
@@ -43,7 +43,7 @@ const webhookFields = {
   enabled: z.boolean().optional(),
 };
 
-/** What makes a webhook. */
+/** What creates a webhook. */
 export const newWebhookSchema = z
   .strictObject({ ...webhookFields, tenant: name.nullable().optional() })
   .openapi('NewWebhook');

@@ -10,7 +10,7 @@ export interface TemplateValues {
     attempt: number;
     metadata: Record<string, unknown>;
   };
-  /** The slot of the schedule that made the job; null: none did. */
+  /** The slot of the schedule that created the job; null: none did. */
   slot: { at: string; date: string; timezone: string; schedule: string } | null;
 }
 

@@ -33,7 +33,7 @@ export interface FollowerDeps {
   redact: Required<RedactOptions>;
 }
 
-/** Makes a delivery of every end of a job that somebody wants to hear of. */
+/** Creates a delivery for every end of a job that a webhook or a callback URL wants. */
 export interface Follower {
   /** Begins. From when this has returned, no end is missed. */
   start(): Promise<void>;
@@ -58,7 +58,7 @@ const jobsPerRead = 500;
 
 /**
  * Follows the feed of changes wherever it is elected to, and goes on from a place that is kept in the store. The place moves after the
- * deliveries are made, so a crash in between loses nothing; and a delivery is keyed by job and end, so it makes nothing twice.
+ * deliveries are created, so a crash in between loses nothing; and a delivery is keyed by job and end, so none is created twice.
  */
 export function createFollower(deps: FollowerDeps): Follower {
   const { duly, clock, logger } = deps;
@@ -166,7 +166,7 @@ function idleOf({ endpoints }: FollowerDeps): { ms(): number; changed(): void } 
   };
 }
 
-/** Makes the deliveries of one page of changes. */
+/** Creates the deliveries of one page of changes. */
 async function deliverPage(deps: FollowerDeps, { changes }: ChangesPage): Promise<void> {
   const ended = changes.filter(({ status }) => isTerminal(status));
   if (ended.length === 0) return;

@@ -16,7 +16,7 @@ export function checkedDue(due: Due): Due {
 
 const policyTexts = new WeakMap<JobPolicy, string>();
 
-/** Jobs that are made together share a policy as a rule, and it is written once. */
+/** Jobs that are created together share a policy as a rule, and it is written once. */
 export function policyText(policy: JobPolicy): string {
   let text = policyTexts.get(policy);
   if (text === undefined) {
@@ -71,7 +71,7 @@ export function slotText({ details: _details, ...rest }: JobSlot): string {
   return JSON.stringify(rest);
 }
 
-/** Whether making it touches no other job. */
+/** Whether creating it touches no other job. */
 export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
@@ -110,7 +110,7 @@ export interface PlainColumns {
   shared: WrittenSpec;
 }
 
-/** Turns plain specs into columns. Most fields of jobs that are made together are the same, and so are not read anew for each. */
+/** Turns plain specs into columns. Most fields of jobs that are created together are the same, and so are not read anew for each. */
 export function plainColumns(specs: WrittenSpec[]): PlainColumns {
   const columns: PlainColumns['columns'] = { id: specs.map(({ id }) => id) };
   const shared: WrittenSpec = {};

@@ -141,7 +141,7 @@ function readAnswer(answer: string): object {
 // SQLSTATEs of a table, and of a type of its rows, that are not there.
 const unknownNames = new Set(['42P01', '42704']);
 
-/** The SQLSTATE of an id that is there already, where many jobs were to be made at once: nothing of the call was done. */
+/** The SQLSTATE of an id that is there already, where many jobs were to be created at once: nothing of the call was done. */
 export const uniqueViolation = '23505';
 
 /** The SQLSTATE of a call whose parts cannot be done together: nothing of it was done, and one by one will do. */

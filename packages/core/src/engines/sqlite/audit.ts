@@ -2,7 +2,7 @@ import type { Actor } from '../../contract/engine.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
 
-/** Writes who did what to a promise already made, in the same transaction. */
+/** Writes who did what to a job, schedule, record or value, in the same transaction. */
 export function audit(
   work: Work,
   row: {

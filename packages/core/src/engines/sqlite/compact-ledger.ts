@@ -64,7 +64,7 @@ function compactRow(work: Work, row: OldRow, startAt: number): void {
   );
 }
 
-/** What is folded of a range, newest first. */
+/** The compacted rows of a range, newest first. */
 export function readCompacted(
   work: Work,
   {

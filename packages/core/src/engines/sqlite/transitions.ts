@@ -177,7 +177,7 @@ export function queueSerial(work: Work, key: { tenant: string | null; serial: st
   }
 }
 
-/** Whether somebody in line for a place was due earlier, or at the same instant and made before. */
+/** Whether somebody in line for a place was due earlier, or at the same instant and created before. */
 export function hasEarlier(work: Work, ref: string, dueAt: number, seq: number): boolean {
   const first = work.get<{ seq: number; order_at: number }>(statements.job.nextInLine, ref);
   return first !== undefined && (first.order_at < dueAt || (first.order_at === dueAt && first.seq < seq));

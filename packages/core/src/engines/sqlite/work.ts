@@ -95,7 +95,7 @@ export class Work {
     return this.#connection.policy(text);
   }
 
-  /** A policy as it is stored. Jobs that are made together share one, and then it is written out once. */
+  /** A policy as it is stored. Jobs that are created together share one, and then it is written out once. */
   policyText(policy: JobPolicy): string {
     if (policy !== this.#policy) {
       this.#policy = policy;

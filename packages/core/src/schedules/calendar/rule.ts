@@ -163,11 +163,11 @@ export interface Rule extends RuleSlots {
 /** How a rule is resolved. */
 export interface ResolveRuleOptions {
   /**
-   * Given when a rule is made: then it is refused if it is over before it begins (only past years), never fires, or excludes all its
+   * Given when a rule is created: then it is refused if it is over before it begins (only past years), never fires, or excludes all its
    * slots. A rule that was stored is resolved without: it was accepted once.
    */
   now?: number;
-  /** Where a rate without `startAt` counts from: when its schedule was made. */
+  /** Where a rate without `startAt` counts from: when its schedule was created. */
   anchorAt?: number;
 }
 
@@ -518,7 +518,7 @@ function readWall(wall: number): { date: string; time: string } {
   return { date: formatDay(day), time: formatTimeOfDay(wall - day * daySeconds) };
 }
 
-/** Refuses a rule that is of no use to anyone who makes it now. */
+/** Refuses a rule that is of no use to anyone who creates it now. */
 function refuseUseless(rule: Rule, now: number): void {
   const { all, open, endAt } = rule;
   const fromAt = Math.max(now, rule.startAt ?? 0);
@@ -546,7 +546,7 @@ function refuseUseless(rule: Rule, now: number): void {
   });
 }
 
-/** Refuses a rule that a schedule made now would never fire by: its last slot is past. */
+/** Refuses a rule that a schedule created now would never fire by: its last slot is past. */
 export function refuseOver(rule: Rule, now: number): void {
   const { endAt } = rule;
   const comingAt = rule.kind === 'delay' ? Math.max(rule.startAt ?? now, now) : rule.all.next(now);

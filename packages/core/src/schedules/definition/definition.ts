@@ -25,7 +25,7 @@ import {
 } from './policies.ts';
 import { hasSameRule, type RuleAndPolicies, type ScheduleJob, type ScheduleSpec } from './spec.ts';
 
-/** How the jobs of a schedule are made, where the task does not say it already. */
+/** How the jobs of a schedule are created, where the task does not say it already. */
 export interface ScheduleJobOptions
   extends Pick<JobOptions, 'queue' | 'priority' | 'metadata' | 'retry' | 'timeout' | 'delivery' | 'serial'> {
   /** The schedule's name. Default: the task's. */
@@ -36,7 +36,7 @@ export interface ScheduleJobOptions
   note?: string;
 }
 
-/** What `task.every` takes beside the rule and the input: the rest of the rule, policies, and how its jobs are made. */
+/** What `task.every` takes beside the rule and the input: the rest of the rule, policies, and how its jobs are created. */
 export interface EveryOptions
   extends Omit<RuleInput, 'cron' | 'rate' | 'delay' | 'rrule'>,
     SchedulePolicies,
@@ -45,7 +45,7 @@ export interface EveryOptions
   tx?: unknown;
 }
 
-/** A schedule in one object: exactly one of `cron`, `rate`, `delay` and `rrule`, policies, and how its jobs are made. */
+/** A schedule in one object: exactly one of `cron`, `rate`, `delay` and `rrule`, policies, and how its jobs are created. */
 export interface EveryDefinition<Input = unknown> extends RuleInput, SchedulePolicies, ScheduleJobOptions {
   /** What each run is given. */
   input?: Input;
@@ -83,7 +83,7 @@ export interface ScheduleDraft extends ScheduleIdentity {
   policies: ScheduleSpec['policies'];
   job: ScheduleJob;
   note: string | null;
-  /** Why a schedule with this rule is not made now: it would never fire. One that has the rule already keeps it. null: it would. */
+  /** Why a schedule with this rule is not created now: it would never fire. One that has the rule already keeps it. null: it would. */
   refusal: DulyError | null;
 }
 
@@ -189,7 +189,7 @@ export function readDraft(given: EveryDefinition | string, place: DefinitionPlac
 const overCodes: readonly string[] = ['rule_never_fires', 'everything_excluded', 'invalid_cron'];
 
 /**
- * Resolves a rule, and tells whether a schedule may be made with it now. What was of use when its schedule was made is not refused here: the
+ * Resolves a rule, and tells whether a schedule may be created with it now. What was of use when its schedule was created is not refused here: the
  * same declaration is read again with every start, also when its last year is over. What never had a slot is.
  */
 export function resolveNow(input: RuleInput, now: number): { rule: Rule; refusal: DulyError | null } {

@@ -13,8 +13,8 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const idLength = 26;
 
 /**
- * The id of a schedule: `sch_` and 26 characters. A hash of its identity, so that five processes that make the same schedule
- * make one, without asking each other.
+ * The id of a schedule: `sch_` and 26 characters. A hash of its identity, so that five processes that create the same schedule
+ * create one, without asking each other.
  */
 export function scheduleIdOf({ app, tenant, name }: ScheduleIdentity): string {
   const hash = createHash('sha256')

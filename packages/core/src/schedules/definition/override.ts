@@ -14,7 +14,7 @@ import {
 } from './policies.ts';
 import type { ScheduleSpec } from './spec.ts';
 
-/** What can be changed on a schedule that exists: its rule, its policies, and how its jobs are made. */
+/** What can be changed on a schedule that exists: its rule, its policies, and how its jobs are created. */
 interface Changeable extends RuleInput, SchedulePolicies {
   input?: unknown;
   queue?: string;
@@ -46,7 +46,7 @@ export function readChanges(given: ScheduleChanges): Record<string, unknown> {
   return JSON.parse(JSON.stringify(changes)) as Record<string, unknown>;
 }
 
-/** A schedule with some of its fields changed, checked as if it were made so now. Throws what a definition throws. */
+/** A schedule with some of its fields changed, checked as if it were created so now. Throws what a definition throws. */
 export function withChanges(base: Changed, changes: Readonly<Record<string, unknown>>, now: number): Changed {
   const written = overlay(base.written, changes, policyNames) as SchedulePolicies;
   const ruleInput = changedRule(base.rule, changes);

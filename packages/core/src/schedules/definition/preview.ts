@@ -25,7 +25,7 @@ const countMax = 10_000;
 
 /**
  * The next slots of a rule, the earliest first. Fewer than asked for means that there are no more. A rate without `startAt` counts from
- * `after`, as if its schedule were made then; a delay is shown as if its runs took no time. Throws what `resolveRule` throws.
+ * `after`, as if its schedule were created then; a delay is shown as if its runs took no time. Throws what `resolveRule` throws.
  */
 export function preview(rule: string | RuleInput | Rule, options: PreviewOptions = {}): Date[] {
   const { after, count = 10 } = readOptions<PreviewOptions>(options, 'preview()', {

@@ -84,7 +84,7 @@ export function createParsedSchedules(): ParsedSchedules {
   /** Specs that are alike share these objects. */
   let lastRuled: (Pick<ScheduleSpec, 'rule' | 'policies'> & { stored: StoredRule }) | null = null;
 
-  /** Schedules of one task have one policy: as one object it travels once for all jobs that are made together. */
+  /** Schedules of one task have one policy: as one object it travels once for all jobs that are created together. */
   function sharePolicy({ job }: ScheduleSpec): void {
     // Schedules that fall due together are of one task as a rule.
     if (lastPolicy === null || !isAlike(lastPolicy, job.policy)) {

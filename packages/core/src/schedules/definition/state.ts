@@ -35,11 +35,11 @@ export interface WaitingRun {
 
 /** The planner's side of a schedule, as kept in `ScheduleRecord.state`. Never changed in place. */
 export interface ScheduleState {
-  /** When this generation was made. */
+  /** When this generation was created. */
   readonly bornAt: number;
   /** What a rate with `anchor: 'start'` counts from; moves only when the rule changes, and not with its `startAt`. */
   readonly anchorAt: number;
-  /** The last decided slot (at first: the making). Every slot up to it has its decision. */
+  /** The last decided slot (at first: the creation). Every slot up to it has its decision. */
   readonly cursorAt: number;
   /** A slot that an edit found between its instant and its due instant, and that is not decided yet. */
   readonly undue: PendingSlot | null;
@@ -84,7 +84,7 @@ export interface ScheduleState {
 
 const stateVersion = 1;
 
-/** The state of a schedule that was just made. */
+/** The state of a schedule that was just created. */
 export function createState(now: number): ScheduleState {
   return {
     bornAt: now,

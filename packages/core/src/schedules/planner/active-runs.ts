@@ -41,7 +41,7 @@ export async function activeRuns(
 
 /**
  * What an overlap policy must see of a claimed schedule's unfinished runs, of which a claim tells ten. Read after the claim: a run that is
- * made since then moves the schedule's version, and the fire is refused.
+ * created since then moves the schedule's version, and the fire is refused.
  */
 export async function seenRuns(
   engine: Pick<Engine, 'list'>,

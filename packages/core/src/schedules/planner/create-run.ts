@@ -18,7 +18,7 @@ const waitingMax = 10;
 /** Somebody asked for each of them; of more than this at a time the oldest have their turn first. */
 const ownInputsMax = 100;
 
-/** What a run is made from. */
+/** What a run is created from. */
 export interface RunToCreate {
   slotAt: number | null;
   dueAt: number;
@@ -34,7 +34,7 @@ export interface RunToCreate {
   hasOwnInput?: boolean;
 }
 
-/** Plans a run: a job to make, perhaps behind others or in their place. */
+/** Plans a run: a job to create, perhaps behind others or in their place. */
 export function createRun(planState: PlanState, create: RunToCreate): PlannedRun {
   const { input, state } = planState;
   const { policies } = input.spec;

@@ -10,7 +10,7 @@ export interface JitterOf {
 
 /**
  * The instant at which a slot falls due: the slot plus its jitter, cut to end before the next slot. A hash of the schedule
- * (and, for `perFire`, of the slot) gives it, so every node and every replay computes the same.
+ * (and, for `perFire`, of the slot) gives it, so it is the same on every node and each time it is computed.
  */
 export function dueAtOf(of: JitterOf, slots: Slots, slotAt: number): number {
   if (slots.pending?.slotAt === slotAt) return slots.pending.dueAt;

@@ -68,7 +68,7 @@ function behindOthers(planState: PlanState): Fate {
 }
 
 /**
- * The runs that a new one waits for: those the store has told of (ten at most), and the newest one made here. Behind all of
+ * The runs that a new one waits for: those the store has told of (ten at most), and the newest one created here. Behind all of
  * them and not only the newest: should that one be cancelled while it waits, the others still shut the gate.
  */
 export function gatesBehind(planState: PlanState): string[] {

@@ -30,7 +30,7 @@ export interface PauseRequest {
 }
 
 /**
- * Stops decisions; jobs already made go on. A schedule that is paused keeps its beginning, and gets the note and end that are given. One that is
+ * Stops decisions; jobs already created go on. A schedule that is paused keeps its beginning, and gets the note and end that are given. One that is
  * disabled stays so whoever pauses it, and one that is paused when it is disabled stays paused below it.
  */
 export function planPause(input: PlanInput, request: PauseRequest): Plan {
@@ -117,7 +117,7 @@ export type TriggerOutcome =
 
 /**
  * One run now: also while paused or over, excluded or not. Obeys `overlap` unless told `allow`. With an input of its own it is not merged into a run
- * that waits, and nothing is merged into it: neither would do what the other was made for.
+ * that waits, and nothing is merged into it: neither would do what the other was created for.
  */
 export function planTrigger(
   input: PlanInput,
@@ -192,7 +192,7 @@ export interface BackfillPlan {
   unfinishedCount: number;
 }
 
-/** More than this is made in several calls, so that each stays a short transaction. */
+/** More than this is created in several calls, so that each stays a short transaction. */
 export const backfillCountMax = 10_000;
 
 /**

@@ -25,14 +25,14 @@ export interface PlanInput {
   limits: {
     /** Lease of a schedule that is being decided: the grace is never shorter than this and two seconds. */
     leaseMs: number;
-    /** How many catch-up runs may be made now, across the node's schedules. */
+    /** How many catch-up runs may be created now, across the node's schedules. */
     catchUpBudget: number;
   };
-  /** Makes the id of a run's job. */
+  /** Creates the id of a run's job. */
   newJobId: () => string;
 }
 
-/** A run to make. The firing layer adds the schedule's job (`spec.job`) and hands it to the engine. */
+/** A run to create. The firing layer adds the schedule's job (`spec.job`) and hands it to the engine. */
 export interface PlannedRun {
   /** Id of its job. */
   id: string;
@@ -48,7 +48,7 @@ export interface PlannedRun {
    * line whole when someone cancels a run in the middle of it, which opens the gate of the next one early.
    */
   line: string | null;
-  /** Made after its time: it ranks behind live ones. */
+  /** Created after its time: it ranks behind live ones. */
   isCatchUp: boolean;
   /** Added to the rank's offset: 0, or so much that the run comes after everything that falls due in the next day. */
   rankDelayMs: number;
@@ -80,11 +80,11 @@ export interface Plan {
   /** Ledger rows in slot order. */
   slots: SlotRow[];
   runs: PlannedRun[];
-  /** Runs to end before the new ones are made. */
+  /** Runs to end before the new ones are created. */
   cancel: { id: string; mode: 'ask' | 'terminate' }[];
   /** Waiting runs into which something was merged, and the slots they learn of; null: none, a trigger. The plan holds only while they wait. */
   mergedInto: { id: string; covers: Covers | null }[];
-  /** Due slots are left: because the catch-up budget is spent, or because a run made here must first be seen by the store. */
+  /** Due slots are left: because the catch-up budget is spent, or because a run created here must first be seen by the store. */
   more: boolean;
   events: PlanEvent[];
 }

@@ -63,7 +63,7 @@ interface Page {
   limit: number;
 }
 
-/** One page of the ids that match, newest made first. */
+/** One page of the ids that match, by creation, newest first. */
 export async function pageOfIds(
   work: Work,
   page: Page,

@@ -226,7 +226,7 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   return { now, groups: outcomes, claimed: taken };
 }
 
-/** Jobs that were made as RUNNING: all of those that were written together, which this process knows. */
+/** Jobs that were created as RUNNING: all of those that were written together, which this process knows. */
 interface TakenAsCreated {
   made: [id: string[], fence: number[]];
 }

@@ -49,8 +49,8 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
 }
 
 /**
- * Claims together with what was just made. If the caller took all of it, nobody else is woken for it. `made` null: more happened than
- * that jobs were made, and the others may have to know.
+ * Claims together with what was just created. If the caller took all of it, nobody else is woken for it. `created` null: more
+ * happened than that jobs were created, and the others may have to know.
  */
 export function claimCreated(
   work: Work,
@@ -66,7 +66,7 @@ export function claimCreated(
   return claimed;
 }
 
-/** Makes one job, or finds the one that keeps the same promise already. */
+/** Creates one job, or finds the one that stands for the same call already. */
 export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
   if (repeat) {
     const row = findRow(work, spec.id);

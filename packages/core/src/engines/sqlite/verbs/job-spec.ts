@@ -1,4 +1,4 @@
-/** What the spec of a job means in a transaction, for all verbs that make jobs. */
+/** What the spec of a job means in a transaction, for all verbs that create jobs. */
 
 import { dulyError } from '../../../base/errors.ts';
 import type { Due, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
@@ -17,7 +17,7 @@ export function dueAtOf(work: Work, due: Due): number {
   });
 }
 
-/** Whether making it touches no other job. */
+/** Whether creating it touches no other job. */
 export function isPlain(spec: JobSpec): boolean {
   return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }

@@ -60,7 +60,7 @@ export function list(work: Work, input: ListInput): Omit<ListReply, 'now'> {
   return { jobs: page.rows.map((row) => toJobRecord(work, row)), nextCursor: page.nextCursor };
 }
 
-/** One page of the ids that match, newest made first. */
+/** One page of the ids that match, by creation, newest first. */
 export function pageOfIds(
   work: Work,
   filter: JobFilter,

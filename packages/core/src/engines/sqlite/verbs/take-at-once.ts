@@ -4,7 +4,7 @@ import type { Work } from '../work.ts';
 import { emptyClaim, peek } from './claim.ts';
 import { dueAtOf, existing, isPlain } from './job-spec.ts';
 
-/** Jobs that are made and taken in one step. */
+/** Jobs that are created and claimed in one step. */
 export interface TakeAtOnce {
   claim: ClaimRequest;
   /** The fence of each, in the order of their ranks. */
@@ -44,7 +44,7 @@ function isTimely(work: Work, spec: JobSpec): boolean {
   return dueAt <= work.now && (spec.startDeadlineMs === null || dueAt + spec.startDeadlineMs >= work.now);
 }
 
-/** Makes one of them. */
+/** Creates one of them. */
 export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed }: TakeAtOnce): EnqueuedItem {
   const { now } = work;
   const dueAt = dueAtOf(work, spec.due);
@@ -114,7 +114,7 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
   return { id: spec.id, status: 'PENDING', dueAt, deduped: false };
 }
 
-/** Makes all of a group; if one is refused, none of them was taken. */
+/** Creates all of a group; if one is refused, none of them was claimed. */
 export function insertAllTaken(work: Work, specs: JobSpec[], atOnce: TakeAtOnce): EnqueuedItem[] {
   const { length } = atOnce.claimed;
   try {
