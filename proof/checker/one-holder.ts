@@ -1,5 +1,6 @@
 import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
 import type { CreatedJob, Evidence } from '../history.ts';
+import { DedupeKeys, keyName, type Met } from '../model/dedupe-keys.ts';
 import { type Facts, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
@@ -38,79 +39,122 @@ export const oneHolder: Invariant = {
   name: 'one-holder',
   promise:
     'A dedupe key has one holder (and one follow-up behind a started one) at a time, and a call that is folded is answered with it and creates no job; a key of a handler has one child.',
-  parts: ['earlier holder', 'fold', 'child'],
+  parts: ['earlier holder', 'deleted holder', 'retried holder', 'fold', 'child'],
   check(evidence, facts, exercise) {
-    const problems: ReturnType<Invariant['check']> = [];
-    const { unorderedMs = 0 } = evidence;
-    const firstFolds = facts.firstFolds;
-    const holders = holdersOf(evidence, facts);
-    for (const [key, all] of holders) {
-      for (const [i, job] of all.entries()) {
-        const held = all
-          .slice(0, i)
-          .filter((before) => isHeldAt(before, job.createdAt + unorderedMs))
-          .filter((before) => !isSucceeded(before, all, job.createdAt + unorderedMs))
-          .filter((before) => !hasNeverHeld(before, all) && !isTakenOver(before, all.slice(0, i)));
-        if (held.length > 0) exercise('earlier holder');
-        const live = held.filter(({ overAt }) => overAt === null || overAt > job.createdAt + unorderedMs);
-        const mayFollow = job.dedupe?.mode !== 'drop';
-        // What is over has nothing to replace or to wait for; what has started is followed by one.
-        const isFollow =
-          mayFollow && live.length === 1 && isStartedBy(live[0] as Held, job.createdAt + unorderedMs);
-        if (held.length === 0 || (mayFollow && live.length === 0) || isFollow) continue;
-        const before = held.at(-1) as Held;
-        problems.push({
-          subjects: [job.id, before.id],
-          message: `Key ${key}: job ${job.id} was created at ${show(job.createdAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.createdAt)}` : `${held.length} jobs`} held it.`,
-        });
-      }
-    }
-    problems.push(...childProblems(facts, exercise));
-    for (const event of evidence.events) {
-      if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
-      const key = nameOf(event.key);
-      const { call, replaces } = event.folded ?? {};
-      const createdAt = call === undefined ? undefined : facts.created.get(call)?.createdAt;
-      // After that the store may have forgotten which job took the call over, and a repeat creates a job.
-      const firstAt = (call === undefined ? undefined : firstFolds.get(call)) ?? event.at;
-      const isForgotten = createdAt !== undefined && createdAt >= firstAt + foldStoredMs;
-      if (call !== undefined && replaces && createdAt !== undefined && !isForgotten) {
-        problems.push({
-          subjects: [event.id, call],
-          message: `Key ${key}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was created for it as well.`,
-        });
-      }
-      exercise('fold');
-      if (facts.echoes.has(event)) continue;
-      const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
-      // Whoever made it may have been killed before it noted that.
-      if (holder === undefined && !evidence.isComplete) continue;
-      if (holder?.isElsewhere) continue;
-      // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
-      const isBehind =
-        holder !== undefined &&
-        (holders.get(key) ?? []).some((ahead) => {
-          const endedAt = endOfLife(ahead, holder.createdAt);
-          const isAlive = endedAt === null || endedAt >= event.at - unorderedMs;
-          return isAlive && isFollowed({ ...ahead, overAt: endedAt }, holder, unorderedMs);
-        });
-      if (isBehind) continue;
-      const calledAt = event.calledAt ?? event.at;
-      // In the millisecond in which it ends it may still be the answer.
-      if (
-        holder !== undefined &&
-        holder.createdAt <= calledAt + unorderedMs &&
-        isHeldAt(holder, calledAt - 1 - unorderedMs)
-      )
-        continue;
-      problems.push({
-        subjects: [event.id],
-        message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which ${holder === undefined ? 'was never created under it' : `held it from ${show(holder.createdAt)} to ${show(holder.overAt)}`}.`,
-      });
-    }
+    const problems = [...childProblems(facts, exercise), ...takenOverProblems(evidence, facts)];
+    // Where notes are missing, what held a key is estimated from the jobs whose fate is known.
+    if (evidence.isComplete) problems.push(...replayedProblems(evidence, facts, exercise));
+    else problems.push(...notedProblems(evidence, facts));
     return problems;
   },
 };
+
+/** Jobs that were created while their key was held, and calls that were folded into a job that did not hold it. */
+function replayedProblems(
+  evidence: Evidence,
+  facts: Facts,
+  exercise: Exercise,
+): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const keys = new DedupeKeys(evidence, facts.created, facts.leases);
+  const note = ({ isDeleted, isRetried }: Pick<Met, 'isDeleted' | 'isRetried'>): void => {
+    if (isDeleted) exercise('deleted holder');
+    if (isRetried) exercise('retried holder');
+  };
+  for (const { job, key, at, met } of keys.creations) {
+    if (met.holder !== null) exercise('earlier holder');
+    note(met);
+    const foldedInto = job.dedupe?.mode === 'drop' ? met.drops : met.replaces;
+    if (foldedInto === null) continue;
+    problems.push({
+      subjects: [job.id, foldedInto],
+      message: `Key ${key}: job ${job.id} was created at ${show(at)} while job ${met.holder} held it.`,
+    });
+  }
+  for (const event of evidence.events) {
+    if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
+    exercise('fold');
+    if (facts.echoes.has(event)) continue;
+    const key = keyName(event.key);
+    const met = keys.metAt(key, event.calledAt ?? event.at);
+    for (const one of met) note(one);
+    const isReplaced = event.folded?.replaces === true;
+    if (met.some(({ drops, replaces }) => (isReplaced ? replaces : drops) === event.id)) continue;
+    const holder = met.at(-1)?.holder ?? null;
+    problems.push({
+      subjects: [event.id, ...(holder === null ? [] : [holder])],
+      message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, while ${holder === null ? 'no job' : `job ${holder}`} held it.`,
+    });
+  }
+  return problems;
+}
+
+/** Calls that were taken over by another job, and created a job as well. */
+function takenOverProblems({ events }: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+  return events.flatMap((event) => {
+    if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) return [];
+    const { call, replaces } = event.folded ?? {};
+    const createdAt = call === undefined ? undefined : facts.created.get(call)?.createdAt;
+    if (call === undefined || !replaces || createdAt === undefined) return [];
+    // After that the store may have forgotten which job took the call over, and a repeat creates a job.
+    if (createdAt >= (facts.firstFolds.get(call) ?? event.at) + foldStoredMs) return [];
+    return {
+      subjects: [event.id, call],
+      message: `Key ${keyName(event.key)}: a call of ${event.node} was taken over by job ${event.id} at ${show(event.at)}, and job ${call} was created for it as well.`,
+    };
+  });
+}
+
+/** The same where notes are missing. */
+function notedProblems(evidence: Evidence, facts: Facts): ReturnType<Invariant['check']> {
+  const problems: ReturnType<Invariant['check']> = [];
+  const { unorderedMs = 0 } = evidence;
+  const holders = holdersOf(evidence, facts);
+  for (const [key, all] of holders) {
+    for (const [i, job] of all.entries()) {
+      const held = all
+        .slice(0, i)
+        .filter((before) => isHeldAt(before, job.createdAt + unorderedMs))
+        .filter((before) => !isSucceeded(before, all, job.createdAt + unorderedMs))
+        .filter((before) => !hasNeverHeld(before, all) && !isTakenOver(before, all.slice(0, i)));
+      const live = held.filter(({ overAt }) => overAt === null || overAt > job.createdAt + unorderedMs);
+      const mayFollow = job.dedupe?.mode !== 'drop';
+      // What is over has nothing to replace or to wait for; what has started is followed by one.
+      const isFollow =
+        mayFollow && live.length === 1 && isStartedBy(live[0] as Held, job.createdAt + unorderedMs);
+      if (held.length === 0 || (mayFollow && live.length === 0) || isFollow) continue;
+      const before = held.at(-1) as Held;
+      problems.push({
+        subjects: [job.id, before.id],
+        message: `Key ${key}: job ${job.id} was created at ${show(job.createdAt)} while ${held.length === 1 ? `job ${before.id} of ${show(before.createdAt)}` : `${held.length} jobs`} held it.`,
+      });
+    }
+  }
+  for (const event of evidence.events) {
+    if (event.kind !== 'changed' || event.verb !== 'fold' || event.key == null) continue;
+    const key = keyName(event.key);
+    if (facts.echoes.has(event)) continue;
+    const holder = (holders.get(key) ?? []).find(({ id }) => id === event.id);
+    // The process that created it may have been killed before it noted that.
+    if (holder === undefined || holder.isElsewhere) continue;
+    // Behind a started one it takes what comes for as long as that one lives, however long it would hold the key itself.
+    const isBehind = (holders.get(key) ?? []).some((ahead) => {
+      const endedAt = endOfLife(ahead, holder.createdAt);
+      const isAlive = endedAt === null || endedAt >= event.at - unorderedMs;
+      return isAlive && isFollowed({ ...ahead, overAt: endedAt }, holder, unorderedMs);
+    });
+    const calledAt = event.calledAt ?? event.at;
+    // In the millisecond in which it ends it may still be the answer.
+    const isHolder =
+      holder.createdAt <= calledAt + unorderedMs && isHeldAt(holder, calledAt - 1 - unorderedMs);
+    if (isBehind || isHolder) continue;
+    problems.push({
+      subjects: [event.id],
+      message: `Key ${key}: a call of ${event.node} at ${show(event.at)} was answered with job ${event.id}, which held it from ${show(holder.createdAt)} to ${show(holder.overAt)}.`,
+    });
+  }
+  return problems;
+}
 
 /** Children of one job and key that are two. */
 function childProblems(
@@ -140,10 +184,6 @@ function childProblems(
   return problems;
 }
 
-function nameOf({ type, tenant, key }: { type: string; tenant: string | null; key: string }): string {
-  return `${type}/${tenant ?? ''}/${key}`;
-}
-
 /** The jobs of each key, in the order in which they were made; those that were brought back or deleted are left out. */
 export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<string, Held[]> {
   const { created, leases, touched } = facts;
@@ -155,7 +195,7 @@ export function holdersOf({ final, isComplete }: Evidence, facts: Facts): Map<st
     const isElsewhere = (touched.get(id) ?? []).some(
       ({ verb, result }) => (verb === 'retry' || verb === 'delete') && result === 'changed',
     );
-    const key = nameOf({ type, tenant, key: dedupe.key });
+    const key = keyName({ type, tenant, key: dedupe.key });
     const all = holders.get(key) ?? [];
     holders.set(key, all);
     // It holds its key again for a while; only what is folded into it is judged by it.

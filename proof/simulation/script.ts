@@ -233,6 +233,7 @@ function drawWorld(seed: number): Script {
   if (ownDice.chance(0.05)) steps.push(...drawStopped(ownDice, lastsMs));
   if (ownDice.chance(0.05)) steps.push(...drawLateReturns(ownDice, lastsMs));
   if (hasFrozenSteps || ownDice.chance(0.05)) steps.push(...drawFrozenSteps(ownDice, lastsMs, leaseMs));
+  if (ownDice.chance(0.08)) steps.push(...drawKeyActs(ownDice, lastsMs));
   if (dice.chance(0.08)) steps.push(...drawBlocked(dice, lastsMs, leaseMs));
   if (hasFile && dice.chance(0.9)) steps.push(...drawFrozenCharges(dice, lastsMs, leaseMs));
   steps.sort((one, other) => one.atMs - other.atMs);
@@ -442,6 +443,36 @@ function drawBadMoments(dice: Dice, lastsMs: number): Step[] {
   }).flat();
   const weather = { replyLost: dice.one([0, 0.3]), slow: dice.one([0, 0.3]), crash: 0, notificationLost: 0 };
   return [...creates, ...acts, { atMs: fromMs, by: 0, do: 'weather', forMs: 8 * second, weather }];
+}
+
+/** Jobs of one dedupe key that are deleted, or ended and retried, each time followed by another call: which job holds the key then? */
+function drawKeyActs(dice: Dice, lastsMs: number): Step[] {
+  const fromMs = dice.below((lastsMs * 2) / 3);
+  const by = (): number => dice.below(1_000);
+  const key = {
+    task: dice.one(['flaky', 'slow', 'stubborn'] as const),
+    dedupe: dice.one(['drop', 'drop', 'replace', 'extend'] as const),
+    dedupeForMs: dice.one([null, null, 20 * second]),
+    tenant: null,
+    count: 1,
+  };
+  const create = (atMs: number): Step => {
+    const own = { delayMs: dice.one([null, null, 2 * second]), ms: dice.one([100, 2_000, 6_000]) };
+    return { ...drawCreate(dice), ...key, ...own, failures: dice.between(1, 3), atMs, by: by() };
+  };
+  const steps = [create(fromMs)];
+  let atMs = fromMs;
+  for (let i = dice.between(2, 4); i > 0; i--) {
+    atMs += dice.between(100, 1_500);
+    const verbs = dice.one([['delete'], ['terminate', 'retry'], ['terminate', 'retry', 'delete']] as const);
+    for (const verb of verbs) {
+      steps.push({ atMs, by: by(), do: verb, job: -1 });
+      atMs += dice.between(1, 300);
+    }
+    steps.push(create(atMs + dice.below(second)));
+    atMs += second;
+  }
+  return steps;
 }
 
 /** Processes whose event loop is blocked for longer than a lease, while they hold a lock and run long jobs. */

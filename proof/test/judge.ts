@@ -1,22 +1,55 @@
 /** Small histories for tests of single invariants. */
-import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
+import type { Change, JobRecord } from '../../packages/core/src/contract/engine.ts';
+import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
 import { check } from '../checker/index.ts';
 import type { Invariant } from '../checker/invariant.ts';
 import type { Changed, CreatedJob, Fault, HistoryEvent } from '../history.ts';
 
-/** Judges a complete history by one invariant. Returns the messages of what it breaks, one per line. */
+/** Judges a history, complete by default, by one invariant. Returns the messages of what it breaks, one per line. */
 export function judge(
   invariant: Invariant,
   events: readonly HistoryEvent[],
   jobs: readonly Partial<JobRecord>[] = [],
+  { isComplete = true }: { isComplete?: boolean } = {},
 ): string {
   // Stable: events of one instant stay in their order.
   const sorted = events.toSorted((one, other) => one.at - other.at);
-  const ended = jobs.map((job) => ({ status: 'COMPLETED', finishedAt: null, attempts: [], ...job }));
-  const final = { at: 900_000, jobs: ended as unknown as JobRecord[], schedules: [], ledger: {}, audit: [] };
-  return check({ events: sorted, final, isComplete: true, isSettled: true }, [invariant])
+  const ended = jobs.map(
+    (job) => ({ id: '', status: 'COMPLETED', finishedAt: null, attempts: [], ...job }) as JobRecord,
+  );
+  const feed = feedOf(sorted, ended);
+  const final = { at: 900_000, jobs: ended, schedules: [], ledger: {}, audit: [], feed };
+  return check({ events: sorted, final, isComplete, isSettled: true }, [invariant])
     .map(({ message }) => message)
     .join('\n');
+}
+
+/** The feed of a history. A job that ends without an event ends when its record says so. */
+function feedOf(
+  events: readonly HistoryEvent[],
+  jobs: readonly Pick<JobRecord, 'id' | 'status' | 'finishedAt'>[],
+): Change[] {
+  const feed = events.flatMap((event) => changesOf(event));
+  for (const { id, status, finishedAt } of jobs) {
+    const isNoted = feed.some((change) => change.id === id && isTerminal(change.status));
+    if (finishedAt !== null && !isNoted) feed.push({ at: finishedAt, id, event: 'ended', status });
+  }
+  const sorted = feed.toSorted((one, other) => one.at - other.at);
+  return sorted.map((change, position) => ({ ...change, type: 'work', percent: null, position })) as Change[];
+}
+
+function changesOf(event: HistoryEvent): { at: number; id: string; event: string; status: JobStatus }[] {
+  const { at } = event;
+  const change = (id: string, what: string, status: JobStatus) => [{ at, id, event: what, status }];
+  if (event.kind === 'created') return event.jobs.flatMap(({ id }) => change(id, 'made', 'PENDING'));
+  if (event.kind === 'claimed') return change(event.id, 'claimed', 'RUNNING');
+  if (event.kind === 'settled') return change(event.id, event.reason ?? 'settled', event.to);
+  if (event.kind !== 'changed' || event.result !== 'changed') return [];
+  if (event.verb === 'retry') return change(event.id, 'retried', 'PENDING');
+  if (event.verb === 'delete') return change(event.id, 'deleted', 'CANCELLED');
+  if (event.verb === 'cancel' || event.verb === 'terminate')
+    return change(event.id, 'cancelled', 'CANCELLED');
+  return [];
 }
 
 /** A job is created. */

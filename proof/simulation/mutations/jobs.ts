@@ -7,6 +7,7 @@ import type {
   Notification,
   Settlement,
 } from '../../../packages/core/src/contract/engine.ts';
+import { storedRetried } from '../../../packages/core/src/engines/shared/stored-words.ts';
 import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
 
 /** Every one of them. */
@@ -329,6 +330,25 @@ export const jobMutations: readonly Mutation[] = [
     caughtBy: ['one-holder'],
     mutate: withSql(['dedupe', 'hold'], (sql) =>
       sql.replace('VALUES (?, ?, ?, ?, ?, ?)', 'SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE 0'),
+    ),
+  },
+  {
+    name: 'a job that is deleted before it has ended keeps its dedupe key',
+    caughtBy: ['one-holder'],
+    // The job of a deletion is not in the history either.
+    mutate: withSql(
+      ['dedupe', 'release'],
+      (sql) => `${sql} AND EXISTS (SELECT 1 FROM finished WHERE id = job_id)`,
+    ),
+  },
+  {
+    name: 'a retried job does not hold its dedupe key again',
+    caughtBy: ['one-holder'],
+    mutate: withSql(['dedupe', 'hold'], (sql) =>
+      sql.replace(
+        'VALUES (?, ?, ?, ?, ?, ?)',
+        `SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?4 AND reason = '${storedRetried}')`,
+      ),
     ),
   },
   {
