@@ -262,7 +262,7 @@ function answerProblems(
     if (job === undefined || job.input !== input || job[name as keyof CreatedJob] === value) continue;
     problems.push({
       subjects: [id],
-      message: `Job $idwas asked for with the $name$JSON.stringify(value)and created with ${JSON.stringify(job[name as keyof CreatedJob])}.`,
+      message: `Job ${id} was asked for with the ${name} ${JSON.stringify(value)} and created with ${JSON.stringify(job[name as keyof CreatedJob])}.`,
     });
   }
   if (given !== undefined && !given.has(input)) {

@@ -1,4 +1,4 @@
-// Calls that fold into a job, and repeats of them after a lost reply.
+// Calls that fold into a job, repeats of them after a lost reply, and the options of calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jobsAsAsked } from '../checker/jobs-as-asked.ts';
@@ -33,4 +33,17 @@ test('a repeat of a folded call changes nothing until the first fold is forgotte
   assert.match(breaks(600_999, '"call"'), /job_2 has the input "call"; it was given "own"/);
   assert.equal(breaks(601_000, '"own"'), '');
   assert.equal(breaks(601_000, '"call"'), '');
+});
+
+test('a job that was created with another option than was asked for is reported with both', () => {
+  const call = { node: 'n', call: 1, what: 'create' };
+  const wants = { input: '"own"', inMs: null, dueAt: null, options: { queue: 'mail' } };
+  const of = (queue: string): string =>
+    judge(jobsAsAsked, [
+      { kind: 'asked', at: 0, ...call, subject: null, wants },
+      created(1, 'job_1', { input: '"own"', priority: 0, rankOffsetMs: 0, dueAt: 1, queue }),
+      { kind: 'answered', at: 2, ...call, outcome: 'acknowledged', subject: 'job_1' },
+    ]);
+  assert.equal(of('mail'), '');
+  assert.equal(of('default'), 'Job job_1 was asked for with the queue "mail" and created with "default".');
 });

@@ -80,3 +80,8 @@ export function changed(
 export function replyLost(at: number, untilAt: number): Fault {
   return { kind: 'fault', at, node: 'n', fault: 'reply-lost', detail: '', untilAt };
 }
+
+/** The event loop of a node is blocked. */
+export function blocked(at: number, untilAt: number, node = 'n'): Fault {
+  return { kind: 'fault', at, node, fault: 'blocked', detail: node, untilAt };
+}

@@ -1,6 +1,7 @@
 // Histories by hand, for what few worlds show.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
 import type { Applied, CreatedJob, Fired, HistoryEvent } from '../history.ts';
 import { predict } from '../model/predict.ts';
 
@@ -22,6 +23,10 @@ const answered = (at: number, node: string, call: number): HistoryEvent => ({
 const read = (at: number, node: string, version: number | null): HistoryEvent => ({
   ...{ kind: 'scheduleRead', at, node, scheduleId, version },
 });
+const ended = (at: number, id: string): HistoryEvent =>
+  ({ kind: 'settled', at, node: 'n1', id, fence: 2, to: 'COMPLETED', result: 'done' }) as HistoryEvent;
+/** The slot of a run that has none. */
+const slotless = { scheduleId, generation: 1, slotAt: null, fireId: 'f', allow: false, details: null };
 const unchanged = { slots: [], jobs: [], cancel: [], slotDetails: [], pauseUntilAt: null };
 
 function applied(at: number, node: string, action: string, fields: Partial<Applied>): Applied {
@@ -33,8 +38,8 @@ function applied(at: number, node: string, action: string, fields: Partial<Appli
   };
 }
 
-function differences(events: HistoryEvent[]): (string | null)[] {
-  const final = { at: 100_000, jobs: [], schedules: [], ledger: {}, audit: [] };
+function differences(events: HistoryEvent[], jobs: Partial<JobRecord>[] = []): (string | null)[] {
+  const final = { at: 100_000, jobs: jobs as JobRecord[], schedules: [], ledger: {}, audit: [] };
   const { writes } = predict({ events, final, isComplete: true, isSettled: true });
   return writes.map(({ difference }) => difference);
 }
@@ -75,22 +80,13 @@ test('a write that waits for a run that is over leaves its schedule due at the i
     },
     ...{ ...unchanged, slots: [row], jobs: [{ ...job, slot: { ...slot, details } }] },
   } as unknown as Fired;
-  const ended = {
-    kind: 'settled',
-    at: 1_500,
-    node: 'n1',
-    id: 'job_1',
-    fence: 2,
-    to: 'COMPLETED',
-    result: 'done',
-  };
   const edited = (dueAt: number) =>
     differences([
       read(1_000, 'n0', null),
       applied(1_000, 'n0', 'create', { dueAt: 1_000 }),
       { kind: 'scheduleClaimed', at: 1_000, node: 'n1', scheduleId, fence: 1, version: 1, generation: 1 },
       fired,
-      ended as unknown as HistoryEvent,
+      ended(1_500, 'job_1'),
       read(2_000, 'n0', 2),
       applied(2_001, 'n0', 'pause', { expectVersion: 2, pauseUntilAt: 9_000, dueAt: 9_000 }),
       read(3_000, 'n0', 3),
@@ -99,4 +95,92 @@ test('a write that waits for a run that is over leaves its schedule due at the i
   assert.equal(edited(2_001), null);
   assert.equal(edited(1_500), 'is due again at 00:00:01.500, predicted 00:00:02.001');
   assert.equal(edited(9_000), 'is due again at 00:00:09.000, predicted 00:00:02.001');
+});
+
+test('a planner reads all of more than ten unfinished runs, between its claim and its write', () => {
+  // More than the ten of a claim and the newest one, also without one that ends.
+  const ids = Array.from({ length: 13 }, (_, i) => `job_${10 + i}`);
+  const [first, ...others] = ids as [string, ...string[]];
+  const rule = { rate: 2_000, anchor: 'epoch' };
+  const spec = JSON.stringify({
+    rule,
+    policies: { ...policies, ...of, overlap: 'bufferOne' },
+    release: null,
+  });
+  const run = (id: string, fields: object): CreatedJob =>
+    ({ id, dueAt: 1_100, gates: [], slot: slotless, origin: 'backfill', ...fields }) as unknown as CreatedJob;
+  const claimed: HistoryEvent = {
+    ...{ kind: 'scheduleClaimed', at: 2_000, node: 'n1', scheduleId, fence: 1, version: 2, generation: 1 },
+  };
+  const fired = (gates: readonly string[]): HistoryEvent => {
+    const told = { isCatchUp: false, previousSlotAt: 0, nextSlotAt: 4_000, covers: null };
+    const firedSlot = { ...slotless, slotAt: 2_000, details: JSON.stringify(told) };
+    const row = { fromAt: 2_000, toAt: 2_000, count: 1, decision: 'fired', reason: null, jobId: 'job_99' };
+    return {
+      ...{ kind: 'fired', at: 2_010, node: 'n1', scheduleId, fence: 1, version: 2, result: 'fired' },
+      ...{ ...unchanged, slots: [row], dueAt: 4_000 },
+      jobs: [run('job_99', { dueAt: 2_000, gates, slot: firedSlot, origin: 'schedule' })],
+    } as unknown as Fired;
+  };
+  const before = [
+    read(1_000, 'n0', null),
+    applied(1_000, 'n0', 'create', { spec, dueAt: 2_000 }),
+    read(1_100, 'n0', 1),
+    applied(1_100, 'n0', 'backfill', {
+      spec,
+      expectVersion: 1,
+      dueAt: 2_000,
+      jobs: ids.map((id) => run(id, {})),
+    }),
+  ];
+  const wrong = /^created job_99 with gates \[.*\], predicted \[.*\]$/;
+  const difference = (events: HistoryEvent[], jobs?: Partial<JobRecord>[]): string =>
+    String(differences([...before, ...events], jobs).at(-1));
+  // A run ends between the claim and the write: it may have been read before or after that.
+  assert.equal(difference([claimed, ended(2_005, first), fired(others)]), 'null');
+  assert.equal(difference([claimed, ended(2_005, first), fired(ids)]), 'null');
+  // It ended before the claim, or not at all.
+  assert.match(difference([ended(1_999, first), claimed, fired(ids)]), wrong);
+  assert.match(difference([claimed, fired(others)]), wrong);
+  assert.equal(difference([claimed, fired(ids)]), 'null');
+  // It expired meanwhile, which nobody wrote down.
+  const expired = (finishedAt: number): Partial<JobRecord>[] => [
+    { id: first, status: 'EXPIRED', finishedAt },
+  ];
+  assert.equal(difference([claimed, fired(others)], expired(2_005)), 'null');
+  assert.match(difference([claimed, fired(others)], expired(2_011)), wrong);
+});
+
+test('an operation lists the unfinished runs of one millisecond by id', () => {
+  const jobs = ['job_2', 'job_1'].map((id) => ({
+    id,
+    dueAt: 1_100,
+    gates: [],
+    slot: slotless,
+    origin: 'backfill',
+  }));
+  const rated = JSON.stringify({
+    rule: { rate: 60_000, anchor: 'epoch' },
+    policies: { ...policies, ...of },
+    release: null,
+    note: null,
+  });
+  // Edited to a fixed delay it waits for the last run of the list.
+  const editedAfter = (id: string, dueAt: number | null) =>
+    differences([
+      read(1_000, 'n0', null),
+      applied(1_000, 'n0', 'create', { spec: rated, dueAt: 60_000 }),
+      read(1_100, 'n0', 1),
+      applied(1_100, 'n0', 'backfill', {
+        ...{ spec: rated, expectVersion: 1, dueAt: 60_000, jobs: jobs as unknown as CreatedJob[] },
+      }),
+      read(1_200, 'n0', 2),
+      applied(1_201, 'n0', 'edit', { expectVersion: 2 }),
+      ended(1_500, id),
+      read(2_000, 'n0', 3),
+      applied(2_001, 'n0', 'edit', { expectVersion: 3, spec: specOf('new'), dueAt }),
+    ]).at(-1);
+  assert.equal(editedAfter('job_2', 1_500), null);
+  assert.equal(editedAfter('job_1', null), null);
+  assert.equal(editedAfter('job_1', 1_500), 'is due again at 00:00:01.500, predicted never');
 });

@@ -151,6 +151,11 @@ export const coordinationMutations: readonly Mutation[] = [
     mutate: withSql(['lock', 'renew'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
   },
   {
+    name: 'a renewal of a lock does not extend it',
+    caughtBy: ['no-false-reclaim'],
+    mutate: withSql(['lock', 'renew'], (sql) => sql.replace('until = ?', 'until = until + 0 * ?')),
+  },
+  {
     name: 'a lock is given back by somebody who lost it',
     caughtBy: ['limits-hold'],
     mutate: withSql(['lock', 'release'], (sql) => sql.replace('fence = ?', '(fence = ? OR 1)')),
