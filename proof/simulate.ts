@@ -291,7 +291,11 @@ try {
     : isUntilFailure
       ? await playUntilFailure(range)
       : stored !== null
-        ? await showPlayed(await playScript(stored.script, options), values.script ?? '', values.trace)
+        ? await showPlayed(
+            await playScript(stored.script, options, values.script),
+            values.script ?? '',
+            values.trace,
+          )
         : values.seed !== undefined
           ? await showPlayed(await playSeed(seed, options), `Seed ${seed}`, values.trace)
           : await playMany(range, {

@@ -18,6 +18,7 @@ import {
   readStoredScript,
   type StoredScript,
   scriptCheck,
+  scriptCommand,
 } from './stored-script.ts';
 
 /** An entry of the list. */
@@ -145,7 +146,15 @@ export function isKnown(
   );
 }
 
-/** An entry in one line. */
+/** The path of an entry's script; null: the script is in the list itself. */
+export function pathOf({ script }: OpenFailure): string | null {
+  return typeof script === 'string' ? script : null;
+}
+
+/** An entry, and how to play it again. */
 export function describeOpen(entry: OpenFailure): string {
-  return `Open failure of ${entry.date}: ${entry.invariant}, seed ${scriptOf(entry).seed}. ${entry.note ?? ''}`.trimEnd();
+  const { date, invariant, note = '', engine } = entry;
+  const path = pathOf(entry);
+  const told = `Open failure of ${date}: ${invariant}, seed ${scriptOf(entry).seed}. ${note}`.trimEnd();
+  return path === null ? told : `${told}\nPlay it again: ${scriptCommand(path, engine)}`;
 }

@@ -278,5 +278,6 @@ export function listStoredScripts(): string[] {
 /** The command that plays a stored script. */
 export function scriptCommand(path: string, engine: SimulatedEngine = 'sqlite'): string {
   const chosen = engine === 'sqlite' ? '' : `--engine ${engine} `;
-  return `npm run simulate -- ${chosen}--script ${path} --trace`;
+  const quoted = /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return `npm run simulate -- ${chosen}--script ${quoted} --trace`;
 }
