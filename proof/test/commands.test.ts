@@ -1,10 +1,11 @@
 // The commands of this folder, called as people call them.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { joinNegatives } from '../arguments.ts';
@@ -196,6 +197,35 @@ test('a range stops at its lowest failing seed, or plays on, and a process that 
   assert.equal(whole.playedCount, 400);
   assert.deepEqual((await playFake(t, 1_000, range)).failures, []);
   await assert.rejects(playProgram(t, 'process.exit(3)', range), /ended with exit code 3/);
+});
+
+/** A module that a process loads before its program: an invariant of the product that behaves as this body says. */
+function writeInvariant(folder: string, body: string): string {
+  const path = join(folder, 'invariant.mjs');
+  const checker = new URL('../checker/index.ts', import.meta.url).href;
+  const source = `import { invariants } from ${JSON.stringify(checker)};
+    invariants.push({ name: 'one-lease', promise: '', check({ events }) { ${body} } });`;
+  writeFileSync(path, source);
+  return path;
+}
+
+test('a process that plays seeds ends in silence when its parent is gone', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-orphan-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // It stands still until the parent is surely gone, and has not noticed that when it reports.
+  const body = `
+    process.getBuiltinModule('fs').writeSync(1, 'played');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    return [];`;
+  const child = fork(pathOf('simulation/seed-process.ts'), ['sqlite'], {
+    execArgv: ['--disable-warning=ExperimentalWarning', '--import', writeInvariant(folder, body)],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  child.stdout?.once('data', () => child.disconnect());
+  child.send({ from: 1, count: 2 });
+  const [err] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'exit')]);
+  assert.deepEqual([child.exitCode, err], [0, '']);
 });
 
 test('a number below zero is put to the option that awaits it, and nothing else is', () => {
