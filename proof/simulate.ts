@@ -36,6 +36,7 @@ import {
   readStoredScript,
   type StoredScript,
   scriptCommand,
+  storedPath,
   storeScript,
 } from './simulation/stored-script.ts';
 import { describe } from './simulation/trace.ts';
@@ -162,6 +163,20 @@ async function playMany(
   return lowest === undefined;
 }
 
+/** Stores a script, or prints it if that fails: it may have taken a night to find. Returns its path. */
+function keepScript(script: StoredScript): string {
+  const path = storedPath(script);
+  const again = `Play it again: ${scriptCommand(path, engine)}`;
+  try {
+    storeScript(script);
+    console.error(`Wrote ${path}. ${again}`);
+  } catch (error) {
+    console.error(`Expected ${path} to be a file that can be written. ${(error as Error).message}.`);
+    console.error(`Save the next line as that file. ${again}\n${JSON.stringify(script)}`);
+  }
+  return path;
+}
+
 async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean> {
   const result = await playRange({ from, count: Number.POSITIVE_INFINITY, jobs, engine, signal });
   const [lowest] = result.failures;
@@ -176,7 +191,7 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
   const foundAt = new Date(systemClock.now()).toISOString();
   const broken = played.violations.map(({ invariant }) => invariant);
   if (broken.length === 0) throw new Error(`Seed ${lowest.seed} does not fail when it is played again.`);
-  const { scripts, entries } = await storeFailure(
+  const entries = await storeFailure(
     broken,
     { engine, date: foundAt.slice(0, 10) },
     {
@@ -186,18 +201,16 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
       },
       play: async (script) =>
         (await playScript(script, options)).violations.map(({ invariant }) => invariant),
-      store: (invariant, script) =>
-        storeScript({
+      store: (invariant, { script, text }) => {
+        console.error(text);
+        return keepScript({
           ...{ invariant, seed: lowest.seed },
           ...(engine === 'sqlite' ? {} : { engine }),
           ...{ foundAt, script },
-        }),
+        });
+      },
     },
   );
-  for (const { path, text } of scripts) {
-    console.error(text);
-    console.error(`Wrote ${path}. Play it again: ${scriptCommand(path, engine)}`);
-  }
   console.error('Until it is fixed, tests accept it with these entries in proof/open-failures.json:');
   console.error(JSON.stringify(entries, null, 2));
   return false;
