@@ -154,12 +154,11 @@ async function playMany(
     console.log(`${count} seed${count === 1 ? '' : 's'} from ${from}: every promise kept.`);
   if (lowest !== undefined && !keepGoing) {
     console.error(lowest.headline);
-    console.error((await shrinkFailure(await playSeed(lowest.seed, options), options)).text);
+    console.error((await shrinkFailure(await playSeed(lowest.seed, options), options, signal)).text);
   }
   if (lowest !== undefined && keepGoing) console.error(describeFailures(result.failures));
   if (isCovered) console.log(describeCoverage(coverage.rows()));
   console.log(describeSpeed(result));
-  if (signal.aborted) process.exit(130);
   return lowest === undefined;
 }
 
@@ -183,7 +182,7 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
   if (lowest === undefined) {
     console.log(`No failure from seed ${from} on.`);
     console.log(describeSpeed(result));
-    process.exit(130);
+    return true;
   }
   console.error(lowest.headline);
   console.log(describeSpeed(result));
@@ -197,7 +196,7 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
     {
       shrink: (invariant) => {
         const violations = played.violations.filter((violation) => violation.invariant === invariant);
-        return shrinkFailure({ ...played, violations }, options);
+        return shrinkFailure({ ...played, violations }, options, signal);
       },
       play: async (script) =>
         (await playScript(script, options)).violations.map(({ invariant }) => invariant),
@@ -316,7 +315,7 @@ try {
               keepGoing: values['keep-going'] || values.coverage,
               isCovered: values.coverage,
             });
-  process.exitCode = isKept ? 0 : 1;
+  process.exitCode = signal.aborted ? 130 : isKept ? 0 : 1;
 } finally {
   await worlds?.stop();
 }

@@ -92,20 +92,25 @@ export interface ShrunkenFailure {
   text: string;
 }
 
-/** Shrinks a failure and describes what happens in the smaller world. */
-export async function shrinkFailure(played: Played, options: SimulateOptions = {}): Promise<ShrunkenFailure> {
+/** Shrinks a failure, until the signal is aborted, and describes what happens in the smaller world. */
+export async function shrinkFailure(
+  played: Played,
+  options: SimulateOptions = {},
+  signal?: AbortSignal,
+): Promise<ShrunkenFailure> {
   const [first] = played.violations;
   if (first === undefined) throw new Error(`Expected a world that fails, but ${nameOf(played)} does not.`);
   const play = (script: Script, given: SimulateOptions) => playScript(script, given, played.path);
-  const small = await shrink(played.script, first.invariant, play, options);
-  const { evidence, violations } = await play(small, options);
+  const small = await shrink(played.script, first.invariant, play, options, signal);
+  const isInterrupted = signal?.aborted === true;
+  const { evidence, violations } = small === played.script ? played : await play(small, options);
   const [shown] = violations;
   const steps = small.steps.map(({ atMs, by: _by, do: what, ...rest }) => {
     const details = JSON.stringify(rest);
     return `  ${(atMs / 1_000).toFixed(3).padStart(7)} s  ${what} ${details === '{}' ? '' : details}`;
   });
   const text = [
-    `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms):`,
+    `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms${isInterrupted ? '; shrinking was interrupted' : ''}):`,
     ...steps,
     ...(shown === undefined
       ? []

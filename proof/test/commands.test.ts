@@ -299,6 +299,20 @@ test('npm run simulate --until-failure prints what it found where it cannot stor
   assert.equal(readStoredScript(path).invariant, 'one-lease');
 });
 
+test('npm run simulate --until-failure stops shrinking at SIGINT and stores what it has', (t) => {
+  // Once, when the process that shrinks plays the world again: a second signal would end it on the spot.
+  const interrupt = `
+    const isFirst = process.send === undefined && globalThis.isInterrupted !== true;
+    globalThis.isInterrupted = true;
+    if (isFirst) process.kill(process.pid, 'SIGINT');`;
+  const { folder, simulate } = copyOfSimulate(t, `${interrupt} ${broken}`);
+  const { status, stderr } = simulate(...untilFailure);
+  assert.equal(status, 130, stderr);
+  assert.match(stderr, /^The same with \d+ of \d+ steps \(.* ms; shrinking was interrupted\):$/m);
+  assert.ok(stderr.includes(`\nWrote ${storedFile}. `), stderr);
+  assert.ok(readStoredScript(join(folder, storedFile)).script.steps.length > 0);
+});
+
 test('a number below zero is put to the option that awaits it, and nothing else is', () => {
   const options = { seed: { type: 'string' }, trace: { type: 'boolean' } } as const;
   for (const [args, expected] of [
