@@ -36,6 +36,7 @@ import {
   readStoredScript,
   type StoredScript,
   scriptCommand,
+  storedPath,
   storeScript,
 } from './simulation/stored-script.ts';
 import { describe } from './simulation/trace.ts';
@@ -153,13 +154,26 @@ async function playMany(
     console.log(`${count} seed${count === 1 ? '' : 's'} from ${from}: every promise kept.`);
   if (lowest !== undefined && !keepGoing) {
     console.error(lowest.headline);
-    console.error((await shrinkFailure(await playSeed(lowest.seed, options), options)).text);
+    console.error((await shrinkFailure(await playSeed(lowest.seed, options), options, signal)).text);
   }
   if (lowest !== undefined && keepGoing) console.error(describeFailures(result.failures));
   if (isCovered) console.log(describeCoverage(coverage.rows()));
   console.log(describeSpeed(result));
-  if (signal.aborted) process.exit(130);
   return lowest === undefined;
+}
+
+/** Stores a script, or prints it if that fails: it may have taken a night to find. Returns its path. */
+function keepScript(script: StoredScript): string {
+  const path = storedPath(script);
+  const again = `Play it again: ${scriptCommand(path, engine)}`;
+  try {
+    storeScript(script);
+    console.error(`Wrote ${path}. ${again}`);
+  } catch (error) {
+    console.error(`Expected ${path} to be a file that can be written. ${(error as Error).message}.`);
+    console.error(`Save the next line as that file. ${again}\n${JSON.stringify(script)}`);
+  }
+  return path;
 }
 
 async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean> {
@@ -168,7 +182,7 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
   if (lowest === undefined) {
     console.log(`No failure from seed ${from} on.`);
     console.log(describeSpeed(result));
-    process.exit(130);
+    return true;
   }
   console.error(lowest.headline);
   console.log(describeSpeed(result));
@@ -176,28 +190,26 @@ async function playUntilFailure({ from, jobs, signal }: Range): Promise<boolean>
   const foundAt = new Date(systemClock.now()).toISOString();
   const broken = played.violations.map(({ invariant }) => invariant);
   if (broken.length === 0) throw new Error(`Seed ${lowest.seed} does not fail when it is played again.`);
-  const { scripts, entries } = await storeFailure(
+  const entries = await storeFailure(
     broken,
     { engine, date: foundAt.slice(0, 10) },
     {
       shrink: (invariant) => {
         const violations = played.violations.filter((violation) => violation.invariant === invariant);
-        return shrinkFailure({ ...played, violations }, options);
+        return shrinkFailure({ ...played, violations }, options, signal);
       },
       play: async (script) =>
         (await playScript(script, options)).violations.map(({ invariant }) => invariant),
-      store: (invariant, script) =>
-        storeScript({
+      store: (invariant, { script, text }) => {
+        console.error(text);
+        return keepScript({
           ...{ invariant, seed: lowest.seed },
           ...(engine === 'sqlite' ? {} : { engine }),
           ...{ foundAt, script },
-        }),
+        });
+      },
     },
   );
-  for (const { path, text } of scripts) {
-    console.error(text);
-    console.error(`Wrote ${path}. Play it again: ${scriptCommand(path, engine)}`);
-  }
   console.error('Until it is fixed, tests accept it with these entries in proof/open-failures.json:');
   console.error(JSON.stringify(entries, null, 2));
   return false;
@@ -291,7 +303,11 @@ try {
     : isUntilFailure
       ? await playUntilFailure(range)
       : stored !== null
-        ? await showPlayed(await playScript(stored.script, options), values.script ?? '', values.trace)
+        ? await showPlayed(
+            await playScript(stored.script, options, values.script),
+            values.script ?? '',
+            values.trace,
+          )
         : values.seed !== undefined
           ? await showPlayed(await playSeed(seed, options), `Seed ${seed}`, values.trace)
           : await playMany(range, {
@@ -299,7 +315,7 @@ try {
               keepGoing: values['keep-going'] || values.coverage,
               isCovered: values.coverage,
             });
-  process.exitCode = isKept ? 0 : 1;
+  process.exitCode = signal.aborted ? 130 : isKept ? 0 : 1;
 } finally {
   await worlds?.stop();
 }

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { readNamedFiles } from './named-files.ts';
 import { isAffordable, runTests } from './run-tests.ts';
 import { root } from './source-text.ts';
 
@@ -18,7 +19,7 @@ async function check(): Promise<number> {
   return status ?? 1;
 }
 
-const files = process.argv.slice(2);
+const files = readNamedFiles('test');
 // The checks run beside the tests, some of which wait more than they compute. The runner's summary comes last.
 const checking = files.length > 0 ? Promise.resolve(0) : check();
 const isPassed = await runTests('test', files);

@@ -1,7 +1,7 @@
 /** Derives the first seed of a test run from the commit, so that every commit plays new seeds and repeats them. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -28,7 +28,7 @@ const firstRange = 100;
 const rangeCount = 200_000;
 const startMax = seedMax - rangeSize;
 
-/** The start of a purpose's range at this commit. Without git, the start is derived from the package files. */
+/** The start of a purpose's range at this commit. Outside of a clone, the start is derived from the package files. */
 export function seedStart(purpose: SeedPurpose, env: NodeJS.ProcessEnv = process.env): SeedStart {
   const given = env[seedStartVariable];
   if (given !== undefined && given !== '') {
@@ -51,10 +51,15 @@ export function startOf(text: string, purpose: SeedPurpose): number {
   return (firstRange + (digest.readUInt32BE() % rangeCount)) * rangeSize;
 }
 
-function readCommit(): string | null {
+/** The commit that is checked out in this folder; null without git, or if the folder only lies inside another repository. */
+export function readCommit(folder: string = root): string | null {
   try {
+    const args = ['rev-parse', '--show-toplevel', 'HEAD'];
     const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
-    return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8', stdio }).trim();
+    const [top = '', commit = ''] = execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio })
+      .trim()
+      .split('\n');
+    return realpathSync(top) === realpathSync(folder) ? commit : null;
   } catch {
     return null;
   }

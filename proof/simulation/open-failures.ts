@@ -18,6 +18,7 @@ import {
   readStoredScript,
   type StoredScript,
   scriptCheck,
+  scriptCommand,
 } from './stored-script.ts';
 
 /** An entry of the list. */
@@ -92,41 +93,34 @@ export interface FailureTools {
   /** The invariants that a script breaks. */
   play(script: Script): Promise<readonly string[]>;
   /** Returns the path. */
-  store(invariant: string, script: Script): string;
+  store(invariant: string, shrunken: ShrunkenFailure): string;
 }
 
-/** A stored failure. */
-export interface StoredFailure {
-  scripts: { path: string; text: string }[];
-  /** What the list needs for the tests to accept it: an entry for each invariant that the world or a stored script of it breaks. */
-  entries: OpenFailure[];
-}
-
-/** Stores scripts of a failure until each invariant that it broke is broken by one of them. */
+/**
+ * Stores scripts of a failure until each invariant that it broke is broken by one of them. Returns what the list needs for
+ * the tests to accept it: an entry for each invariant that the world or a stored script of it breaks.
+ */
 export async function storeFailure(
   broken: readonly string[],
   { engine, date }: { engine: SimulatedEngine; date: string },
   { shrink, play, store }: FailureTools,
-): Promise<StoredFailure> {
-  const scripts: StoredFailure['scripts'] = [];
-  const pathOf = new Map<string, string>();
+): Promise<OpenFailure[]> {
+  const paths = new Map<string, string>();
   for (const invariant of broken) {
-    if (pathOf.has(invariant)) continue;
-    const { script, text } = await shrink(invariant);
-    const path = store(invariant, script);
-    scripts.push({ path, text });
-    for (const name of [invariant, ...(await play(script))]) {
-      if (!pathOf.has(name)) pathOf.set(name, path);
+    if (paths.has(invariant)) continue;
+    const shrunken = await shrink(invariant);
+    const path = store(invariant, shrunken);
+    for (const name of [invariant, ...(await play(shrunken.script))]) {
+      if (!paths.has(name)) paths.set(name, path);
     }
   }
-  const entries = [...pathOf].map(
+  return [...paths].map(
     ([invariant, script]): OpenFailure => ({
       ...{ script, invariant },
       ...(engine === 'sqlite' ? {} : { engine }),
       date,
     }),
   );
-  return { scripts, entries };
 }
 
 /** The script of an entry. */
@@ -145,7 +139,15 @@ export function isKnown(
   );
 }
 
-/** An entry in one line. */
+/** The path of an entry's script; null: the script is in the list itself. */
+export function pathOf({ script }: OpenFailure): string | null {
+  return typeof script === 'string' ? script : null;
+}
+
+/** An entry, and how to play it again. */
 export function describeOpen(entry: OpenFailure): string {
-  return `Open failure of ${entry.date}: ${entry.invariant}, seed ${scriptOf(entry).seed}. ${entry.note ?? ''}`.trimEnd();
+  const { date, invariant, note = '', engine } = entry;
+  const path = pathOf(entry);
+  const told = `Open failure of ${date}: ${invariant}, seed ${scriptOf(entry).seed}. ${note}`.trimEnd();
+  return path === null ? told : `${told}\nPlay it again: ${scriptCommand(path, engine)}`;
 }

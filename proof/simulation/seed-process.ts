@@ -37,6 +37,9 @@ process.on('message', async ({ from, count }: { from: number; count: number }) =
       counts: Object.fromEntries(played.counts),
       cpuMs: (user + system) / 1_000,
     };
-    process.send?.(report);
+    // Without a callback, a parent that was killed in the meantime would make this an unhandled error.
+    process.send?.(report, undefined, undefined, (error) => {
+      if (error !== null) process.exit();
+    });
   }
 });

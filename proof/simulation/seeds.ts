@@ -4,13 +4,16 @@ import type { Evidence } from '../history.ts';
 import { drawScript, type Script } from './script.ts';
 import { shrink } from './shrink.ts';
 import { type SimulateOptions, simulate } from './simulate.ts';
+import { scriptCommand } from './stored-script.ts';
 import { describe, trace } from './trace.ts';
 import { watched } from './watchdog.ts';
 
-/** A seed that was played. */
+/** A world that was played. */
 export interface Played {
   seed: number;
   script: Script;
+  /** The stored script that it was read from, whose seed may mean another world by now; null: it was drawn from its seed. */
+  path: string | null;
   evidence: Evidence;
   violations: Violation[];
   engine: SimulatedEngine;
@@ -26,19 +29,24 @@ export async function playSeed(seed: number, options: SimulateOptions = {}): Pro
   return playScript(drawScript(seed), options);
 }
 
-/** Plays a script and judges it. */
-export async function playScript(script: Script, options: SimulateOptions = {}): Promise<Played> {
+/** Plays a script and judges it; `path` is that of a stored one. */
+export async function playScript(
+  script: Script,
+  options: SimulateOptions = {},
+  path: string | null = null,
+): Promise<Played> {
   const { seed } = script;
   const engine = options.open === undefined ? 'sqlite' : 'postgres';
+  const origin = { seed, path, engine } as const;
   const counts: ExerciseCounts = new Map();
   try {
-    const evidence = await watched(seed, () => simulate(script, options));
+    const evidence = await watched(nameOf(origin), commandOf(origin), () => simulate(script, options));
     const violations = check(evidence, invariants, counts);
-    return { seed, script, evidence, violations, engine, counts };
+    return { ...origin, script, evidence, violations, counts };
   } catch (error) {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const violations = [{ invariant: throwing, message, subjects: [] }];
-    return { seed, script, evidence: nothing, violations, engine, counts };
+    return { ...origin, script, evidence: nothing, violations, counts };
   }
 }
 
@@ -57,15 +65,24 @@ export function replayCommand(seed: number, engine: SimulatedEngine = 'sqlite'):
   return `npm run simulate -- ${chosen}--seed ${seed} --trace`;
 }
 
+type Origin = Pick<Played, 'seed' | 'path' | 'engine'>;
+
+const nameOf = ({ seed, path }: Origin): string => path ?? `Seed ${seed}`;
+
+function commandOf({ seed, path, engine }: Origin): string {
+  return path === null ? replayCommand(seed, engine) : scriptCommand(path, engine);
+}
+
 // Of a world that did not come to rest, what it turns in.
 const lastEventCount = 30;
 
 /** What is broken and how to play it again: known at once, before anything smaller is looked for. */
-export function headlineOf({ seed, violations, engine }: Played): string {
+export function headlineOf(played: Played): string {
+  const { violations } = played;
   return [
-    `Seed ${seed} breaks ${violations.length} promise${violations.length === 1 ? '' : 's'}:`,
+    `${nameOf(played)} breaks ${violations.length} promise${violations.length === 1 ? '' : 's'}:`,
     ...violations.slice(0, 5).map(({ invariant, message }) => `  ${invariant}: ${message}`),
-    `Play it again: ${replayCommand(seed, engine)}`,
+    `Play it again: ${commandOf(played)}`,
   ].join('\n');
 }
 
@@ -75,19 +92,25 @@ export interface ShrunkenFailure {
   text: string;
 }
 
-/** Shrinks a failure and describes what happens in the smaller world. */
-export async function shrinkFailure(played: Played, options: SimulateOptions = {}): Promise<ShrunkenFailure> {
+/** Shrinks a failure, until the signal is aborted, and describes what happens in the smaller world. */
+export async function shrinkFailure(
+  played: Played,
+  options: SimulateOptions = {},
+  signal?: AbortSignal,
+): Promise<ShrunkenFailure> {
   const [first] = played.violations;
-  if (first === undefined) throw new Error(`Seed ${played.seed} does not fail.`);
-  const small = await shrink(played.script, first.invariant, playScript, options);
-  const { evidence, violations } = await playScript(small, options);
+  if (first === undefined) throw new Error(`Expected a world that fails, but ${nameOf(played)} does not.`);
+  const play = (script: Script, given: SimulateOptions) => playScript(script, given, played.path);
+  const small = await shrink(played.script, first.invariant, play, options, signal);
+  const isInterrupted = signal?.aborted === true;
+  const { evidence, violations } = small === played.script ? played : await play(small, options);
   const [shown] = violations;
   const steps = small.steps.map(({ atMs, by: _by, do: what, ...rest }) => {
     const details = JSON.stringify(rest);
     return `  ${(atMs / 1_000).toFixed(3).padStart(7)} s  ${what} ${details === '{}' ? '' : details}`;
   });
   const text = [
-    `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms):`,
+    `The same with ${small.steps.length} of ${played.script.steps.length} steps (${small.nodes.length} nodes, lease ${small.leaseMs} ms${isInterrupted ? '; shrinking was interrupted' : ''}):`,
     ...steps,
     ...(shown === undefined
       ? []

@@ -10,17 +10,19 @@ const tryMsMax = 30_000;
 // A world that does not come to rest is known by far fewer events than it is given at first; ordinary ones have up to 3,000.
 const restlessEventCountMax = 6_000;
 
-/** The script without the steps that the failure does not need. Dropping a step shifts chance, so this finds a small one, not the smallest. */
+/** The script without the steps that the failure does not need. Dropping a step shifts chance, so this finds a small one, not the smallest; when the signal is aborted, what it has by then. */
 export async function shrink(
   script: Script,
   invariant: string,
   play: (script: Script, options: SimulateOptions) => Promise<Pick<Played, 'violations'>>,
   options: SimulateOptions = {},
+  signal?: AbortSignal,
 ): Promise<Script> {
   let best = script;
   let tried = 0;
   const untilElapsed = systemClock.elapsed() + tryMsMax;
-  const mayTry = () => tried < tryCountMax && systemClock.elapsed() < untilElapsed;
+  const mayTry = () =>
+    tried < tryCountMax && systemClock.elapsed() < untilElapsed && signal?.aborted !== true;
   const fails = async (candidate: Script): Promise<boolean> => {
     tried++;
     const limit = invariant === 'comes-to-rest' ? { eventCountMax: restlessEventCountMax } : {};

@@ -25,9 +25,17 @@ export interface StoredScript {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const regressions = join(root, 'proof/regressions');
 
+const fileOf = ({ invariant, seed }: StoredScript, folder: string): string =>
+  join(folder, `${invariant}-${seed}.json`);
+
+/** Where a failing script is stored, relative to the repository. */
+export function storedPath(stored: StoredScript): string {
+  return relative(root, fileOf(stored, regressions));
+}
+
 /** Writes a failing script, by default to `proof/regressions/`, and returns its path, relative to the repository. */
 export function storeScript(stored: StoredScript, folder = regressions): string {
-  const path = join(folder, `${stored.invariant}-${stored.seed}.json`);
+  const path = fileOf(stored, folder);
   mkdirSync(folder, { recursive: true });
   writeFileSync(path, `${JSON.stringify(stored, null, 2)}\n`);
   return relative(root, path);
@@ -278,5 +286,6 @@ export function listStoredScripts(): string[] {
 /** The command that plays a stored script. */
 export function scriptCommand(path: string, engine: SimulatedEngine = 'sqlite'): string {
   const chosen = engine === 'sqlite' ? '' : `--engine ${engine} `;
-  return `npm run simulate -- ${chosen}--script ${path} --trace`;
+  const quoted = /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return `npm run simulate -- ${chosen}--script ${quoted} --trace`;
 }

@@ -1,8 +1,9 @@
 // The thread of `watchdog.ts`. It writes and kills by itself: the main thread, which hangs, would pass nothing on.
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { WatchdogShare } from './watchdog.ts';
 
-const { cells, patienceMs } = workerData as { cells: Int32Array; patienceMs: number };
+const { cells, text, patienceMs } = workerData as WatchdogShare;
 parentPort?.postMessage('watching');
 const never = new Int32Array(new SharedArrayBuffer(4));
 for (;;) {
@@ -11,11 +12,12 @@ for (;;) {
   Atomics.wait(never, 0, 0, patienceMs);
   const isSame = Atomics.load(cells, 1) === turnCount;
   if (!isSame || Atomics.load(cells, 2) === 0) continue;
-  const seed = Atomics.load(cells, 0);
+  const told = Buffer.from(text.buffer).toString('utf8', 0, Atomics.load(cells, 0));
+  const [name, command] = told.split('\n');
   writeSync(
     2,
-    `Seed ${seed} did not come to rest in ${patienceMs / 1_000} s and does not let go of the event loop.\n` +
-      `Play it again: npm run simulate -- --seed ${seed} --trace\n`,
+    `${name} did not come to rest in ${patienceMs / 1_000} s and does not let go of the event loop.\n` +
+      `Play it again: ${command}\n`,
   );
   process.kill(process.pid, 'SIGKILL');
 }

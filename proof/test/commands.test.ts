@@ -1,19 +1,29 @@
 // The commands of this folder, called as people call them.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { joinNegatives } from '../arguments.ts';
 import { repeatCommand } from '../chaos/report.ts';
 import { exerciseNames, invariants } from '../checker/index.ts';
 import { playRange, type RangeOptions } from '../simulation/play-range.ts';
 import { drawScript } from '../simulation/script.ts';
 import { createSeedProgress } from '../simulation/seed-progress.ts';
-import { storeScript } from '../simulation/stored-script.ts';
+import { readStoredScript, storeScript } from '../simulation/stored-script.ts';
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -196,6 +206,111 @@ test('a range stops at its lowest failing seed, or plays on, and a process that 
   assert.equal(whole.playedCount, 400);
   assert.deepEqual((await playFake(t, 1_000, range)).failures, []);
   await assert.rejects(playProgram(t, 'process.exit(3)', range), /ended with exit code 3/);
+});
+
+/** A module that a process loads before its program: one more invariant of the checker, which judges as this body says. */
+function writeInvariant(folder: string, body: string, checker = pathOf('checker/index.ts')): string {
+  const path = join(folder, 'invariant.mjs');
+  const source = `import { invariants } from ${JSON.stringify(pathToFileURL(checker).href)};
+    invariants.push({ name: 'one-lease', promise: '', check() { ${body} } });`;
+  writeFileSync(path, source);
+  return path;
+}
+
+test('a process that plays seeds ends in silence when its parent is gone', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-orphan-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // It stands still until the parent is surely gone, and has not noticed that when it reports.
+  const body = `
+    process.getBuiltinModule('fs').writeSync(1, 'played');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    return [];`;
+  const child = fork(pathOf('simulation/seed-process.ts'), ['sqlite'], {
+    execArgv: ['--disable-warning=ExperimentalWarning', '--import', writeInvariant(folder, body)],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  child.stdout?.once('data', () => child.disconnect());
+  child.send({ from: 1, count: 2 });
+  const [err] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'exit')]);
+  assert.deepEqual([child.exitCode, err], [0, '']);
+});
+
+const broken = `return [{ message: 'a test says so', subjects: [] }];`;
+
+/** Calls simulate.ts in a copy of this folder, whose checker finds a violation in every world, and where nothing is stored yet. */
+function copyOfSimulate(t: TestContext, body = broken) {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-until-failure-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const isCopied = (path: string): boolean => ![pathOf('regressions'), pathOf('test')].includes(path);
+  cpSync(pathOf('.'), join(folder, 'proof'), { recursive: true, filter: isCopied });
+  for (const name of ['packages', 'node_modules', 'test', 'package.json'])
+    symlinkSync(pathOf(`../${name}`), join(folder, name));
+  const module = pathToFileURL(writeInvariant(folder, body, join(folder, 'proof/checker/index.ts')));
+  const simulate = (...args: string[]) =>
+    spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', 'proof/simulate.ts', ...args], {
+      ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
+      env: { ...process.env, NODE_OPTIONS: `--import ${module.href}` },
+    });
+  return { folder, simulate };
+}
+
+const untilFailure = ['--until-failure', '--from', '5', '--jobs', '1'] as const;
+const storedFile = 'proof/regressions/one-lease-5.json';
+
+test('npm run simulate --until-failure stores what it found, with the command that plays it and its entries', (t) => {
+  const { folder, simulate } = copyOfSimulate(t);
+  const { status, stdout, stderr } = simulate(...untilFailure);
+  assert.equal(status, 1, stderr);
+  assert.match(stdout, /^\d+ played in /);
+  const again = `Play it again: npm run simulate -- --script ${storedFile} --trace`;
+  const [headline, told = '', entries = ''] = stderr.split(/^(?:The same with|Until it is fixed, .*:$)/m);
+  assert.equal(
+    headline,
+    'Seed 5 breaks 1 promise:\n  one-lease: a test says so\nPlay it again: npm run simulate -- --seed 5 --trace\n',
+  );
+  assert.match(told, /^ 0 of \d+ steps \(3 nodes, lease \d+ ms\):\n {2}one-lease: a test says so\n/);
+  assert.ok(told.endsWith(`\nWrote ${storedFile}. ${again}\n`), told);
+  const stored = readStoredScript(join(folder, storedFile));
+  assert.deepEqual([stored.invariant, stored.engine, stored.script.steps], ['one-lease', undefined, []]);
+  const date = stored.foundAt.slice(0, 10);
+  assert.deepEqual(JSON.parse(entries), [{ script: storedFile, invariant: 'one-lease', date }]);
+  const played = simulate('--script', storedFile);
+  assert.equal(played.status, 1);
+  assert.ok(
+    played.stderr.startsWith(`${storedFile} breaks 1 promise:\n  one-lease: a test says so\n${again}\n`),
+    played.stderr,
+  );
+});
+
+test('npm run simulate --until-failure prints what it found where it cannot store it', (t) => {
+  const { folder, simulate } = copyOfSimulate(t);
+  writeFileSync(join(folder, 'proof/regressions'), '');
+  const { status, stderr } = simulate(...untilFailure);
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /\nThe same with 0 of \d+ steps /);
+  const told = `\nExpected ${storedFile} to be a file that can be written. EEXIST`;
+  const [, json = ''] = /^Save the next line as that file\. Play it again: .*\n(.*)$/m.exec(stderr) ?? [];
+  assert.ok(stderr.includes(told), stderr);
+  assert.doesNotMatch(stderr, /^ {4}at /m);
+  assert.match(stderr, /"script": "proof\/regressions\/one-lease-5\.json"/);
+  const path = join(folder, 'saved.json');
+  writeFileSync(path, json);
+  assert.equal(readStoredScript(path).invariant, 'one-lease');
+});
+
+test('npm run simulate --until-failure stops shrinking at SIGINT and stores what it has', (t) => {
+  // Once, when the process that shrinks plays the world again: a second signal would end it on the spot.
+  const interrupt = `
+    const isFirst = process.send === undefined && globalThis.isInterrupted !== true;
+    globalThis.isInterrupted = true;
+    if (isFirst) process.kill(process.pid, 'SIGINT');`;
+  const { folder, simulate } = copyOfSimulate(t, `${interrupt} ${broken}`);
+  const { status, stderr } = simulate(...untilFailure);
+  assert.equal(status, 130, stderr);
+  assert.match(stderr, /^The same with \d+ of \d+ steps \(.* ms; shrinking was interrupted\):$/m);
+  assert.ok(stderr.includes(`\nWrote ${storedFile}. `), stderr);
+  assert.ok(readStoredScript(join(folder, storedFile)).script.steps.length > 0);
 });
 
 test('a number below zero is put to the option that awaits it, and nothing else is', () => {

@@ -1,8 +1,12 @@
 // Past failures, played from their stored scripts.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Violation } from '../checker/index.ts';
-import { seedStart, startOf } from '../simulation/commit-seeds.ts';
+import { readCommit, seedStart, startOf } from '../simulation/commit-seeds.ts';
 import { isKnown, type OpenFailure } from '../simulation/open-failures.ts';
 import { drawScript, type Script } from '../simulation/script.ts';
 import { assertRead, listStoredScripts, readStoredScript, scriptCheck } from '../simulation/stored-script.ts';
@@ -80,4 +84,20 @@ test('seeds come from the commit, differ by purpose, and can be set', () => {
       /Expected DULY_SEED_START to be a whole number from 0 to 1125899906832624, got "/,
     );
   assert.equal(seedStart('prove', { DULY_SEED_START: '1125899906832624' }).start, 1125899906832624);
+});
+
+test('seeds come from the commit of a clone, and not from a repository that the files only lie in', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'duly-commit-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  assert.equal(readCommit(folder), null);
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@localhost', ...args], {
+      ...{ cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    });
+  git('init');
+  git('commit', '--allow-empty', '--no-gpg-sign', '--no-verify', '--message', 'x');
+  assert.equal(readCommit(folder), git('rev-parse', 'HEAD').trim());
+  const unpacked = join(folder, 'duly');
+  mkdirSync(unpacked);
+  assert.equal(readCommit(unpacked), null);
 });

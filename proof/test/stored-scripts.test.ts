@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { isKnown, readOpenFailures, storeFailure } from '../simulation/open-failures.ts';
+import { describeOpen, isKnown, readOpenFailures, storeFailure } from '../simulation/open-failures.ts';
 import { drawScript, type Script } from '../simulation/script.ts';
-import { playScript } from '../simulation/seeds.ts';
-import { readStoredScript } from '../simulation/stored-script.ts';
+import { headlineOf, playScript } from '../simulation/seeds.ts';
+import { readStoredScript, scriptCommand } from '../simulation/stored-script.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = drawScript(5);
@@ -142,6 +142,27 @@ test('a world that throws breaks what an entry may name', async (t) => {
   assert.deepEqual(readOpenFailures(written(t, [entry])), [entry]);
 });
 
+test('a failure of a stored script is told with the command that plays the script, not its seed', async (t) => {
+  const open = (): never => {
+    throw new Error('no store');
+  };
+  const path = relative(root, written(t, stored));
+  const command = `npm run simulate -- --script ${path} --trace`;
+  const headline = headlineOf({ ...(await playScript(script, { open }, path)), engine: 'sqlite' });
+  assert.ok(headline.startsWith(`${path} breaks 1 promise:\n`), headline);
+  assert.ok(headline.endsWith(`\nPlay it again: ${command}`), headline);
+  const entry = { script: path, invariant: 'one-lease', date: '2026-01-01', note: 'Why.' };
+  assert.equal(
+    describeOpen(entry),
+    `Open failure of 2026-01-01: one-lease, seed 5. Why.\nPlay it again: ${command}`,
+  );
+  assert.equal(describeOpen({ ...entry, script }), 'Open failure of 2026-01-01: one-lease, seed 5. Why.');
+  assert.equal(
+    scriptCommand("it's here.json", 'postgres'),
+    "npm run simulate -- --engine postgres --script 'it'\\''s here.json' --trace",
+  );
+});
+
 test('the entries that a failure is printed with list everything that it and its stored scripts break', async (t) => {
   // The script that is shrunk to one invariant keeps only some of the others, and may break a new one.
   const brokenBy: Record<string, string[]> = {
@@ -151,7 +172,8 @@ test('the entries that a failure is printed with list everything that it and its
   const found = ['one-lease', 'never-early', 'gates-hold', 'gates-hold'];
   const names = new Map<Script, string>();
   const shrunk: string[] = [];
-  const { scripts, entries } = await storeFailure(
+  const texts: string[] = [];
+  const entries = await storeFailure(
     found,
     { engine: 'postgres', date: '2026-01-01' },
     {
@@ -162,16 +184,15 @@ test('the entries that a failure is printed with list everything that it and its
         return { script: small, text: `small ${invariant}` };
       },
       play: async (small) => brokenBy[names.get(small) ?? ''] ?? [],
-      store: (invariant, small) =>
-        relative(root, written(t, { ...stored, invariant, engine: 'postgres', script: small })),
+      store: (invariant, { script: small, text }) => {
+        texts.push(text);
+        return relative(root, written(t, { ...stored, invariant, engine: 'postgres', script: small }));
+      },
     },
   );
   assert.deepEqual(shrunk, ['one-lease', 'gates-hold']);
-  assert.deepEqual(
-    scripts.map(({ text }) => text),
-    ['small one-lease', 'small gates-hold'],
-  );
-  const [one, other] = scripts.map(({ path }) => path);
+  assert.deepEqual(texts, ['small one-lease', 'small gates-hold']);
+  const [one, , other] = entries.map((entry) => entry.script);
   const expected = [
     { script: one, invariant: 'one-lease' },
     { script: one, invariant: 'never-early' },

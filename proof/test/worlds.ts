@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type SeedPurpose, seedStart, seedStartVariable } from '../simulation/commit-seeds.ts';
-import { describeOpen, isKnown, readOpenFailures, scriptOf } from '../simulation/open-failures.ts';
+import { describeOpen, isKnown, pathOf, readOpenFailures, scriptOf } from '../simulation/open-failures.ts';
 import {
   describeFailure,
   headlineOf,
@@ -51,7 +51,7 @@ export function testRegressions(options: SimulateOptions = {}): void {
     const stored = readStoredScript(join(root, path));
     if ((stored.engine ?? 'sqlite') !== engine) continue;
     test(`${path} plays clean`, async () => {
-      const played = await playScript(stored.script, options);
+      const played = await playScript(stored.script, options, path);
       if (played.violations.length > 0 && !isKnown(open, played.seed, played.violations))
         assert.fail(await describeFailure(played, options));
     });
@@ -59,7 +59,7 @@ export function testRegressions(options: SimulateOptions = {}): void {
   for (const entry of open) {
     console.log(describeOpen(entry));
     test(`the open failure of ${entry.invariant} with seed ${scriptOf(entry).seed} still fails`, async () => {
-      const { violations } = await playScript(scriptOf(entry), options);
+      const { violations } = await playScript(scriptOf(entry), options, pathOf(entry));
       assert.ok(
         violations.some(({ invariant }) => invariant === entry.invariant),
         'It plays clean now. Remove it from proof/open-failures.json.',
