@@ -2,18 +2,20 @@
 import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
 import { check } from '../checker/index.ts';
 import type { Invariant } from '../checker/invariant.ts';
-import type { Changed, CreatedJob, Fault, HistoryEvent } from '../history.ts';
+import type { Changed, CreatedJob, Fault, FinalState, HistoryEvent, Settled } from '../history.ts';
 
 /** Judges a complete history by one invariant. Returns the messages of what it breaks, one per line. */
 export function judge(
   invariant: Invariant,
   events: readonly HistoryEvent[],
   jobs: readonly Partial<JobRecord>[] = [],
+  rest: Partial<FinalState> = {},
 ): string {
   // Stable: events of one instant stay in their order.
   const sorted = events.toSorted((one, other) => one.at - other.at);
   const ended = jobs.map((job) => ({ status: 'COMPLETED', finishedAt: null, attempts: [], ...job }));
-  const final = { at: 900_000, jobs: ended as unknown as JobRecord[], schedules: [], ledger: {}, audit: [] };
+  const kept = { at: 900_000, jobs: ended as unknown as JobRecord[], schedules: [], ledger: {}, audit: [] };
+  const final = { ...kept, ...rest };
   return check({ events: sorted, final, isComplete: true, isSettled: true }, [invariant])
     .map(({ message }) => message)
     .join('\n');
@@ -30,6 +32,19 @@ export function claimed(at: number, id: string, fence = 1, untilAt = at + 90_000
   return {
     ...{ kind: 'claimed', at, node: 'n', id, type: 'work', version: 1, queue: 'default' },
     ...{ attempt: fence, fence, dueAt: 0, untilAt, together: 1 },
+  };
+}
+
+/** The outcome of an attempt is accepted. */
+export function settled(
+  at: number,
+  id: string,
+  to: Settled['to'],
+  { fence = 1, reason = 'threw' }: Partial<Pick<Settled, 'fence' | 'reason'>> = {},
+): Settled {
+  return {
+    ...{ kind: 'settled', at, node: 'n', id, fence, to, reason, spends: reason !== 'released' },
+    ...{ dueAt: null, result: 'done', value: null, error: null, lines: [], repeat: false },
   };
 }
 
