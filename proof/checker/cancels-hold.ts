@@ -1,4 +1,5 @@
-import type { Evidence } from '../history.ts';
+import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
+import type { Evidence, HistoryEvent } from '../history.ts';
 import { type Facts, isOver, type Lease, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
@@ -20,22 +21,26 @@ export const cancelsHold: Invariant = {
   parts: ['ask', 'asked', 'terminate', 'unstarted', 'cancelled'],
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
-    const { unorderedMs = 0 } = evidence;
+    const { isComplete, unorderedMs = 0 } = evidence;
     const jobs = new Map(evidence.final.jobs.map((job) => [job.id, job]));
     for (const { id, at, index, by, mode } of endsOf(evidence)) {
+      const acts = (facts.touched.get(id) ?? []).filter(({ verb }) => verb === 'retry' || verb === 'delete');
+      if (!isComplete && acts.some((act) => act.at >= at - unorderedMs)) continue;
+      // What was deleted or brought back later is judged by what happened until then.
+      const untilIndex = isComplete
+        ? acts.map((act) => indexIn(facts, act)).find((actIndex) => actIndex > index)
+        : undefined;
       const job = jobs.get(id);
-      const isElsewhere = (facts.touched.get(id) ?? []).some(
-        ({ verb, at: actAt }) =>
-          (verb === 'retry' || verb === 'delete' || verb === 'discard') && actAt >= at - unorderedMs,
-      );
-      if (job === undefined || isElsewhere) continue;
-      // It was over already, or ended in the same moment.
-      if (job.finishedAt !== null && job.finishedAt <= at + unorderedMs && job.status !== 'CANCELLED')
-        continue;
-      if (job.finishedAt !== null && job.finishedAt < at) continue;
+      if (untilIndex === undefined && (job === undefined || isOverBefore(job, at, unorderedMs))) continue;
       const leases = facts.leases.get(id) ?? [];
-      const last = leases.filter((lease) => lease.at <= at + unorderedMs).at(-1);
-      const isRunning = last !== undefined && !isSettledBefore(last, { at, index }, evidence.isComplete);
+      const isLater = (lease: Lease): boolean =>
+        isComplete ? lease.index > index : lease.at > at + unorderedMs;
+      const last = leases.filter((lease) => !isLater(lease)).at(-1);
+      // An attempt that was ended by force has no outcome, and runs no more when its job is brought back.
+      const isOfEarlierLife =
+        isComplete && last !== undefined && acts.some((act) => isBetween(facts, act, last.index, index));
+      const isRunning =
+        last !== undefined && !isOfEarlierLife && !isSettledBefore(last, { at, index }, isComplete);
       if (mode === 'unstarted' && last !== undefined) continue;
       const fail = (message: string): void =>
         void problems.push({
@@ -43,28 +48,54 @@ export const cancelsHold: Invariant = {
           message: `Job ${id} was to be ended by ${by} at ${show(at)}, and ${message}.`,
         });
       exercise(mode);
-      const again = leases.find((lease) => lease.how === 'claimed' && lease.at > at + unorderedMs);
+      const again = leases.find(
+        (lease) => lease.how === 'claimed' && isLater(lease) && lease.index < (untilIndex ?? Infinity),
+      );
       if (again !== undefined) {
         fail(`was given to ${again.node} at ${show(again.at)}`);
         continue;
       }
-      if (mode === 'terminate' || (mode !== 'asked' && !isRunning)) {
+      const isEndedAtOnce = mode === 'terminate' || (mode !== 'asked' && !isRunning);
+      if (untilIndex !== undefined) {
+        const outcome = facts.accepted.get(id)?.find((one) => isBetween(facts, one, index, untilIndex));
+        if (isEndedAtOnce && outcome !== undefined)
+          fail(`was settled as ${outcome.to} at ${show(outcome.at)}`);
+        continue;
+      }
+      if (job === undefined) continue;
+      if (isEndedAtOnce) {
         // Where the note of its claim died with its worker, it ran, and ends when its lease does.
-        const mayHaveRun = mode === 'ask' && !evidence.isComplete;
+        const mayHaveRun = mode === 'ask' && !isComplete;
         const isInTime = job.finishedAt !== null && (mayHaveRun || job.finishedAt <= at + unorderedMs);
         if (job.status !== 'CANCELLED' || !isInTime) fail(`is ${job.status} since ${show(job.finishedAt)}`);
       } else if (job.cancelRequestedAt === null) {
         // Its attempt ended in the same moment: it waited then, had no worker, and was over at once.
         const settledAt = last?.settledAt ?? Number.POSITIVE_INFINITY;
-        const mayHaveWaited =
-          !evidence.isComplete && mode === 'ask' && Math.abs(settledAt - at) <= unorderedMs;
+        const mayHaveWaited = !isComplete && mode === 'ask' && Math.abs(settledAt - at) <= unorderedMs;
         if (!mayHaveWaited || job.status !== 'CANCELLED') fail('its worker was never told');
       } else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
     }
     // Where notes are missing, whoever asked may be among them.
-    return evidence.isComplete ? [...problems, ...unaskedProblems(evidence, facts, exercise)] : problems;
+    return isComplete ? [...problems, ...unaskedProblems(evidence, facts, exercise)] : problems;
   },
 };
+
+/** Whether a job was over already, or ended in the same moment. */
+function isOverBefore({ status, finishedAt }: JobRecord, at: number, unorderedMs: number): boolean {
+  if (finishedAt === null) return false;
+  return finishedAt < at || (finishedAt <= at + unorderedMs && status !== 'CANCELLED');
+}
+
+/** The place of an event in the history. */
+function indexIn({ indexOf }: Facts, event: HistoryEvent): number {
+  return indexOf.get(event) ?? Number.NaN;
+}
+
+/** Whether an event comes after the first and before the second of these places in the history. */
+function isBetween(facts: Facts, event: HistoryEvent, fromIndex: number, toIndex: number): boolean {
+  const index = indexIn(facts, event);
+  return index > fromIndex && index < toIndex;
+}
 
 /**
  * Whether an attempt was settled before an event. In a complete history the events of one millisecond are in the store's order; in

@@ -3,14 +3,14 @@ import type { Change, JobRecord } from '../../packages/core/src/contract/engine.
 import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
 import { check } from '../checker/index.ts';
 import type { Invariant } from '../checker/invariant.ts';
-import type { Changed, CreatedJob, Fault, HistoryEvent } from '../history.ts';
+import type { Changed, CreatedJob, Fault, FinalState, HistoryEvent, Settled } from '../history.ts';
 
 /** Judges a history, complete by default, by one invariant. Returns the messages of what it breaks, one per line. */
 export function judge(
   invariant: Invariant,
   events: readonly HistoryEvent[],
   jobs: readonly Partial<JobRecord>[] = [],
-  { isComplete = true }: { isComplete?: boolean } = {},
+  { isComplete = true, ...rest }: Partial<FinalState> & { isComplete?: boolean } = {},
 ): string {
   // Stable: events of one instant stay in their order.
   const sorted = events.toSorted((one, other) => one.at - other.at);
@@ -18,7 +18,7 @@ export function judge(
     (job) => ({ id: '', status: 'COMPLETED', finishedAt: null, attempts: [], ...job }) as JobRecord,
   );
   const feed = feedOf(sorted, ended);
-  const final = { at: 900_000, jobs: ended, schedules: [], ledger: {}, audit: [], feed };
+  const final = { at: 900_000, jobs: ended, schedules: [], ledger: {}, audit: [], feed, ...rest };
   return check({ events: sorted, final, isComplete, isSettled: true }, [invariant])
     .map(({ message }) => message)
     .join('\n');
@@ -63,6 +63,19 @@ export function claimed(at: number, id: string, fence = 1, untilAt = at + 90_000
   return {
     ...{ kind: 'claimed', at, node: 'n', id, type: 'work', version: 1, queue: 'default' },
     ...{ attempt: fence, fence, dueAt: 0, untilAt, together: 1 },
+  };
+}
+
+/** The outcome of an attempt is accepted. */
+export function settled(
+  at: number,
+  id: string,
+  to: Settled['to'],
+  { fence = 1, reason = 'threw' }: Partial<Pick<Settled, 'fence' | 'reason'>> = {},
+): Settled {
+  return {
+    ...{ kind: 'settled', at, node: 'n', id, fence, to, reason, spends: reason !== 'released' },
+    ...{ dueAt: null, result: 'done', value: null, error: null, lines: [], repeat: false },
   };
 }
 

@@ -462,10 +462,8 @@ export const jobMutations: readonly Mutation[] = [
         });
         const reply = await engine.exchange({ ...input, settle });
         const ids = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => id);
-        if (ids.length > 0) {
-          const targets = ids.map((id) => ({ id }));
-          await engine.retry({ groups: [{ actor: 'defect', targets }], now: input.now } as never);
-        }
+        if (ids.length > 0)
+          await engine.retry({ groups: [{ actor: 'defect', note: null, ids }], now: input.now });
         return reply;
       },
     }),
