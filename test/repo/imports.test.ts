@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findImportProblems, layers } from '../../scripts/check-imports.ts';
+import { findStaleLayerTables, rewriteLayerTables } from '../../scripts/layer-tables.ts';
 import { readPackageSources } from '../../scripts/source-text.ts';
 
 function messagesFor(files: Record<string, string>): string[] {
@@ -70,6 +71,13 @@ test('the page on the architecture has a row for each layer', () => {
   const rows = page.split('\n').filter((line) => line.startsWith('| `'));
   const missing = Object.keys(layers).filter((folder) => !rows.some((row) => row.includes(`\`${folder}/\``)));
   assert.deepEqual(missing, []);
+});
+
+test('the page on the architecture says what each layer and each package may import', () => {
+  assert.deepEqual(findStaleLayerTables(), []);
+  const [stale, kept] = ['| `jobs/` | x | nothing |', '| `odd/` | x | nothing |'];
+  assert.equal(rewriteLayerTables(stale), '| `jobs/` | x | the rows up to calendar, store |');
+  assert.equal(rewriteLayerTables(kept), kept);
 });
 
 test('an engine is loaded by the files that open it only, and only by import()', () => {
