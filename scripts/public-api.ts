@@ -57,8 +57,8 @@ const kinds: Readonly<Record<string, ExportedName['kind']>> = {
 };
 
 /**
- * The names that a module exports, sorted. `namesFrom` returns the names behind an `export * from`. Throws for an
- * export that is written in another way, so that none is left out silently.
+ * The names that a module exports, sorted; `namesFrom` returns those behind an `export * from`. An export that
+ * is written in another way throws, so that none is left out silently.
  */
 export function exportedNames(
   text: string,
@@ -92,7 +92,7 @@ export function exportedNames(
     }
     const start = match.index + match[0].length;
     for (const { name: exported, kind } of namesFrom(text.slice(start, masked.indexOf("'", start)))) {
-      // A name that the module exports itself hides it. Of a value behind `export type *` only its type is there.
+      // A name that the module exports itself hides it, and a value behind `export type *` cannot be used.
       if (names.has(exported) || (isType && kind === 'value')) continue;
       names.set(exported, isType ? 'type' : kind);
     }

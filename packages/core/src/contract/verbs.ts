@@ -176,7 +176,8 @@ export interface VerbTraits {
   access: 'read' | 'write';
   /**
    * Whether it can be called inside a transaction of the user's own. `optional`: only in stores with one
-   * writer at a time (SQLite), because a row that many nodes write must not stay locked until the user commits.
+   * writer at a time (SQLite), because elsewhere a row that many nodes write would stay locked until the user
+   * commits.
    */
   inUserTransaction: boolean | 'optional';
 }
