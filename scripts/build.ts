@@ -54,7 +54,7 @@ export function rewriteUrlExtensions(code: string): string {
   const masked = maskSource(code);
   let result = '';
   let done = 0;
-  for (const match of masked.matchAll(/\bnew\s+URL\s*\(\s*(['"])/g)) {
+  for (const match of masked.matchAll(/\bnew\s+URL\s*\(\s*(['"`])/g)) {
     const start = match.index + match[0].length;
     const end = masked.indexOf(match[1] as string, start);
     const target = code.slice(start, end);

@@ -4,13 +4,14 @@ import { posix } from 'node:path';
 import { type Import, importsOf, type Problem, type SourceFile } from './source-text.ts';
 
 const core = 'packages/core/src/';
-const low = ['base', 'contract', 'lifecycle', 'schedules/calendar'] as const;
+/** The layers that most others may import. */
+export const lowLayers = ['base', 'contract', 'lifecycle', 'schedules/calendar'] as const;
 const schedules = ['schedules/definition', 'schedules/planner', 'schedules'] as const;
 const engine = ['base', 'contract', 'lifecycle', 'engines/shared'] as const;
 
 /**
- * The layers of core, lowest first: the folders that a folder may import besides itself, all of which are above it in this
- * table. Type imports count. The longest folder that a path is in decides.
+ * The layers of core, lowest first: the folders that a folder may import besides itself, all of which are
+ * above it in this table. Type imports count, and the longest folder that a path is in decides.
  */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
@@ -20,27 +21,45 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   'engines/shared': ['base', 'contract', 'lifecycle'],
   'engines/sqlite': engine,
   'engines/postgres': engine,
-  store: [...low, 'engines/shared'],
-  'store/thread': [...low, 'engines/shared', 'store'],
-  jobs: [...low, 'store'],
-  operations: [...low, 'store', 'jobs'],
-  'schedules/definition': [...low, 'jobs'],
-  'schedules/planner': [...low, 'schedules/definition'],
-  schedules: [...low, 'store', 'jobs', 'operations', 'schedules/definition', 'schedules/planner'],
-  forecast: [...low, 'jobs', 'operations', ...schedules],
-  tasks: [...low, 'store', 'jobs', 'operations', ...schedules],
-  worker: [...low, 'store', 'jobs'],
-  'worker/remote': [...low, 'store', 'jobs', 'worker'],
-  maintenance: low,
+  store: [...lowLayers, 'engines/shared'],
+  'store/thread': [...lowLayers, 'engines/shared', 'store'],
+  jobs: [...lowLayers, 'store'],
+  operations: [...lowLayers, 'store', 'jobs'],
+  'schedules/definition': [...lowLayers, 'jobs'],
+  'schedules/planner': [...lowLayers, 'schedules/definition'],
+  schedules: [...lowLayers, 'store', 'jobs', 'operations', 'schedules/definition', 'schedules/planner'],
+  forecast: [...lowLayers, 'jobs', 'operations', ...schedules],
+  tasks: [...lowLayers, 'store', 'jobs', 'operations', ...schedules],
+  worker: [...lowLayers, 'store', 'jobs'],
+  'worker/remote': [...lowLayers, 'store', 'jobs', 'worker'],
+  maintenance: lowLayers,
   coordination: ['base', 'contract', 'store', 'jobs', 'tasks'],
 };
 
-// The two layers above the table, and what they must not import: the files at the top ('') and src/testing, which only tests import.
 const engines = ['engines/sqlite', 'engines/postgres'];
-const above: Readonly<Record<string, readonly string[]>> = { '': [...engines, 'testing'], testing: engines };
+
+/**
+ * Folders that count as one with all that is below them, because they import each other. An engine's `verbs/`
+ * use the connection and the rows beside them, and `verbImporters` put the verbs together.
+ */
+const units: readonly string[] = engines;
+const verbImporters = ['engine.ts', 'user-transaction.ts'];
+
+/** The two layers above the table, and what they must not import. Only tests import src/testing. */
+export const above: Readonly<Record<string, readonly string[]>> = {
+  '': [...engines, 'testing'],
+  testing: engines,
+};
 
 // The top is the façade. A file that is not part of it belongs into a folder.
 const topFilesMax = 8;
+
+// These import what is known at run time only: the user's own module, and packages that may be missing.
+const computedImports = [
+  'engines/postgres/driver.ts',
+  'schedules/calendar/rrule.ts',
+  'worker/isolate-thread.ts',
+];
 
 // These load the engine of a store with import().
 const engineLoaders = ['store/open-engine.ts', 'store/examine.ts', 'store/open-user-transaction.ts'];
@@ -75,13 +94,21 @@ export const packageImports: Readonly<Record<string, { any: readonly string[]; t
     },
   };
 
+/** A reference from a file, or from a file of a folder, to another one. */
+interface Edge {
+  to: string;
+  path: string;
+  line: number;
+}
+
 /**
- * Finds imports that break the layout: one that the tables of packages and layers do not allow, a relative path into another
- * package, a package that core imports statically, a target that does not exist, and cycles.
+ * Finds imports that break the layout: what the tables do not allow, a relative path into another package, a
+ * package that core imports statically, a module that core computes, a missing target, and cycles.
  */
 export function findImportProblems(files: SourceFile[]): Problem[] {
   const known = new Set(files.map((file) => file.path));
-  const graph = new Map<string, { to: string; line: number }[]>();
+  const graph = new Map<string, Edge[]>();
+  const folders = new Map<string, Edge[]>();
   const problems: Problem[] = [];
 
   const topFiles = files.filter(({ path }) => posix.dirname(path) === posix.dirname(`${core}x`));
@@ -95,12 +122,17 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
       const message = `is in no layer: add its folder to the table in scripts/check-imports.ts.`;
       problems.push({ path: file.path, line: 1, message });
     }
-    const edges: { to: string; line: number }[] = [];
+    const edges: Edge[] = [];
     graph.set(file.path, edges);
     for (const one of importsOf(file.text)) {
       const add = (message: string): void => {
         problems.push({ path: file.path, line: one.line, message });
       };
+      if (one.kind === 'computed') {
+        if (file.path.startsWith(core) && !computedImports.includes(file.path.slice(core.length)))
+          add(`"${one.specifier}" hides which module it names: import a literal path or package.`);
+        continue;
+      }
       if (!one.specifier.startsWith('.')) {
         const message =
           one.kind === 'url'
@@ -118,12 +150,28 @@ export function findImportProblems(files: SourceFile[]): Problem[] {
       if (message !== null) add(message);
       // A folder or package.json named by `new URL` is not a module.
       if (!target.endsWith('.ts')) continue;
-      if (!known.has(target)) add(`"${one.specifier}" does not exist.`);
+      if (!known.has(target)) {
+        add(`"${one.specifier}" does not exist.`);
+        continue;
+      }
+      const edge = { path: file.path, line: one.line };
       // A thread's entry is loaded apart, and a type import vanishes: neither can make a cycle at run time.
-      else if (one.kind === 'static' || one.kind === 'dynamic') edges.push({ to: target, line: one.line });
+      if (one.kind === 'static' || one.kind === 'dynamic') edges.push({ to: target, ...edge });
+      const [from, to] = [unitOf(file.path), unitOf(target)];
+      const others = folders.get(from) ?? [];
+      const isKnown = message !== null || others.some((other) => other.to === to);
+      if (from === to || !file.path.startsWith(core) || isKnown) continue;
+      folders.set(from, [...others, { to, ...edge }]);
     }
   }
-  return [...problems, ...findCycles(graph)];
+  return [...problems, ...findCycles(graph, 'import cycle'), ...findCycles(folders, 'cycle of folders')];
+}
+
+/** The folder of a file, or the unit that holds it. */
+function unitOf(path: string): string {
+  const folder = posix.dirname(path);
+  const unit = units.map((one) => `${core}${one}`).find((one) => `${folder}/`.startsWith(`${one}/`));
+  return unit ?? folder;
 }
 
 function ownPackageProblem(path: string, { specifier, kind }: Import): string | null {
@@ -148,6 +196,11 @@ function directionProblem(from: string, to: string, { kind }: Import): string | 
   if (!from.startsWith(core) || !to.startsWith(core) || !to.endsWith('.ts')) return null;
 
   const [folder, target] = [layerOf(from), layerOf(to)];
+  const [, verbs] = /^(.*\/engines\/\w+\/verbs\/)/.exec(to) ?? [];
+  if (verbs !== undefined && folder === target && !from.startsWith(verbs)) {
+    if (!verbImporters.includes(posix.basename(from)))
+      return `only ${verbImporters.join(' and ')} of an engine import its verbs: "${to}".`;
+  }
   // A file without a layer is reported once, and not for each of its imports.
   if (folder === null || folder === target) return null;
   const hidden = above[folder];
@@ -164,7 +217,7 @@ function directionProblem(from: string, to: string, { kind }: Import): string | 
   return `${folder} must not import ${target === '' ? 'the top of core' : target}: "${to}". It may import ${allowed.join(', ') || 'nothing'}.`;
 }
 
-/** The longest folder of the layers that a file of core is in; '' for the files at the top; null: it is in none. */
+/** The longest folder of the layers that holds a file of core; '': it is at the top; null: it is in none. */
 function layerOf(path: string): string | null {
   const inner = posix.dirname(path.slice(core.length));
   if (inner === '.') return '';
@@ -173,18 +226,18 @@ function layerOf(path: string): string | null {
   return null;
 }
 
-function findCycles(graph: Map<string, { to: string; line: number }[]>): Problem[] {
+function findCycles(graph: Map<string, Edge[]>, what: string): Problem[] {
   const problems: Problem[] = [];
   const finished = new Set<string>();
-  const visit = (path: string, trail: string[]): void => {
-    for (const { to, line } of graph.get(path) ?? []) {
+  const visit = (from: string, trail: string[]): void => {
+    for (const { to, path, line } of graph.get(from) ?? []) {
       const start = trail.indexOf(to);
       if (start !== -1) {
-        problems.push({ path, line, message: `import cycle: ${[...trail.slice(start), to].join(' → ')}.` });
+        problems.push({ path, line, message: `${what}: ${[...trail.slice(start), to].join(' → ')}.` });
       } else if (!finished.has(to)) visit(to, [...trail, to]);
     }
-    finished.add(path);
+    finished.add(from);
   };
-  for (const path of graph.keys()) if (!finished.has(path)) visit(path, [path]);
+  for (const from of graph.keys()) if (!finished.has(from)) visit(from, [from]);
   return problems;
 }

@@ -10,6 +10,7 @@ import { findImportProblems } from './check-imports.ts';
 import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
 import { findStaleHttp } from './http-api.ts';
 import { findStaleJobLists } from './job-lists.ts';
+import { findStaleLayerTables } from './layer-tables.ts';
 import { readPackageSources, reportProblems, root } from './source-text.ts';
 
 function run(title: string, script: string, args: string[]): boolean {
@@ -27,6 +28,7 @@ const results = [
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
   reportProblems('http', findStaleHttp()),
   reportProblems('alert kinds', findStaleAlertKinds()),
+  reportProblems('layers', findStaleLayerTables()),
   reportProblems('imports', findImportProblems(sources)),
   reportProblems('clock', findClockProblems(sources)),
   reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),

@@ -5,10 +5,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { maskSource, root } from './source-text.ts';
 
-/** One exported name. A class is a value. */
+/** One exported name. A class is both a value and a type. */
 export interface ExportedName {
   name: string;
-  isType: boolean;
+  kind: 'value' | 'class' | 'type';
 }
 
 /** One subpath of a package that users can import, and its source file. */
@@ -40,33 +40,74 @@ export function entryPoints(): EntryPoint[] {
   });
 }
 
-/** The names that a module exports, sorted. `namesFrom` returns the names behind an `export * from`. */
+const name = String.raw`(?:[\p{ID_Continue}$]+|'[^']*')`;
+const forms = {
+  list: /\bexport\s+(type\s+)?\{([^}]*)\}/gu,
+  item: new RegExp(String.raw`^\s*(type\s+)?(?:${name}\s+as\s+)?(${name})\s*$`, 'u'),
+  declared: new RegExp(
+    String.raw`\bexport\s+(?:declare\s+)?(?:async\s+)?(const|let|function\*?|(?:abstract\s+)?class|interface|type)\s+(${name})`,
+    'gu',
+  ),
+  star: new RegExp(String.raw`\bexport\s+(type\s+)?\*\s*(?:as\s+(${name})\s*)?from\s*'`, 'gu'),
+};
+const kinds: Readonly<Record<string, ExportedName['kind']>> = {
+  interface: 'type',
+  type: 'type',
+  class: 'class',
+};
+
+/**
+ * The names that a module exports, sorted; `namesFrom` returns those behind an `export * from`. An export that
+ * is written in another way throws, so that none is left out silently.
+ */
 export function exportedNames(
   text: string,
   namesFrom: (specifier: string) => readonly ExportedName[],
 ): ExportedName[] {
   const masked = maskSource(text);
-  const names = new Map<string, boolean>();
-  for (const [, type, list] of masked.matchAll(/\bexport\s+(type\s+)?\{([^}]*)\}/g)) {
-    for (const part of (list as string).split(',')) {
-      const [, own, name] = /^\s*(type\s+)?(?:[\w$]+\s+as\s+)?([\w$]+)\s*$/.exec(part) ?? [];
-      if (name !== undefined) names.set(name, type !== undefined || own !== undefined);
+  const names = new Map<string, ExportedName['kind']>();
+  const read = new Set<number>();
+  for (const { index, 0: all, 1: type, 2: list = '' } of masked.matchAll(forms.list)) {
+    read.add(index);
+    // Names that are strings are masked, so that the list is split by the commas between names only.
+    let at = index + all.length - 1 - list.length;
+    for (const part of list.split(',')) {
+      const [, own, exported] = forms.item.exec(text.slice(at, at + part.length)) ?? [];
+      at += part.length + 1;
+      if (exported !== undefined) names.set(exported, (type ?? own) === undefined ? 'value' : 'type');
+      else if (part.trim() !== '') throw unread(part);
     }
   }
-  const declared =
-    /\bexport\s+(?:declare\s+)?(?:async\s+)?(const|let|function\*?|class|abstract\s+class|interface|type)\s+([\w$]+)/g;
-  for (const [, kind, name] of masked.matchAll(declared))
-    names.set(name as string, kind === 'interface' || kind === 'type');
-  for (const match of masked.matchAll(/\bexport\s+(type\s+)?\*\s*from\s*'/g)) {
-    const start = match.index + match[0].length;
-    const specifier = text.slice(start, masked.indexOf("'", start));
-    // A name that the module exports itself hides one of the same name behind a star.
-    for (const { name, isType } of namesFrom(specifier))
-      if (!names.has(name)) names.set(name, isType || match[1] !== undefined);
+  for (const { index, 1: keyword = '', 2: exported = '' } of masked.matchAll(forms.declared)) {
+    read.add(index);
+    names.set(exported, kinds[keyword.replace(/^abstract\s+/, '')] ?? 'value');
   }
+  for (const match of masked.matchAll(forms.star)) {
+    read.add(match.index);
+    const isType = match[1] !== undefined;
+    if (match[2] !== undefined) {
+      const start = match.index + match[0].indexOf(match[2]);
+      names.set(text.slice(start, start + match[2].length), isType ? 'type' : 'value');
+      continue;
+    }
+    const start = match.index + match[0].length;
+    for (const { name: exported, kind } of namesFrom(text.slice(start, masked.indexOf("'", start)))) {
+      // A name that the module exports itself hides it, and a value behind `export type *` cannot be used.
+      if (names.has(exported) || (isType && kind === 'value')) continue;
+      names.set(exported, isType ? 'type' : kind);
+    }
+  }
+  for (const { index } of masked.matchAll(/(?<![\p{ID_Continue}$.])export(?=\s)/gu))
+    if (!read.has(index)) throw unread(text.slice(index, index + 60));
   return [...names]
-    .map(([name, isType]) => ({ name, isType }))
+    .map(([exported, kind]) => ({ name: exported, kind }))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function unread(text: string): Error {
+  return new Error(
+    `"${text.trim().split('\n')[0]}" is a form of export that scripts/public-api.ts does not read.`,
+  );
 }
 
 /** The names of an entry point. */
@@ -83,7 +124,7 @@ export function namesOf({ path }: Pick<EntryPoint, 'path'>): ExportedName[] {
 /** The list as text. */
 export function publicApi(): string {
   const sections = entryPoints().map((entry) => {
-    const lines = namesOf(entry).map(({ name, isType }) => `  ${isType ? 'type ' : ''}${name}\n`);
+    const lines = namesOf(entry).map(({ name, kind }) => `  ${kind === 'type' ? 'type ' : ''}${name}\n`);
     return `\n${entry.specifier}\n${lines.join('')}`;
   });
   return head + sections.join('');

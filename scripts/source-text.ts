@@ -55,9 +55,36 @@ export function lineAt(text: string, index: number): number {
   return line;
 }
 
-// A slash after one of these begins a regular expression; after a value it divides.
-const beforeRegExp =
-  /(?:^|[({[,;=:?!&|+\-*%~^<>]|\b(?:return|typeof|case|in|of|do|else|void|delete|throw|await|yield))\s*$/;
+const word = String.raw`[\p{ID_Continue}$]`;
+const wordEnd = new RegExp(`${word}+$`, 'u');
+
+// A slash begins a regular expression after one of these words, and after the condition of one of those.
+const beforeRegExp = /^(?:return|typeof|case|in|of|do|else|void|delete|throw|await|yield)$/;
+const beforeCondition = /(?<![\w$.])(?:if|while|with|for(?:\s+await)?)\s*$/;
+
+/** Whether a slash behind this masked code begins a regular expression. After a value it divides. */
+function beginsRegExp(code: string, next: string | undefined): boolean {
+  const before = code.trimEnd();
+  const [name] = wordEnd.exec(before) ?? [];
+  if (name !== undefined) return beforeRegExp.test(name) && !before.endsWith(`.${name}`);
+  if (before.endsWith(')')) return beforeCondition.test(before.slice(0, openingOf(before)));
+  // `i++ / 2` and `found! / 2` divide.
+  if (/\+\+$|--$/.test(before)) return false;
+  if (before.endsWith('!')) return !/[\w$)\]]!$/.test(before);
+  // `/>` ends an element of JSX there.
+  if (/[}<]$/.test(before) && next === '>') return false;
+  return /(?:^|[({}[,;=:?&|+\-*%~^<>])$/.test(before);
+}
+
+/** Where the parenthesis begins that ends a text. */
+function openingOf(text: string): number {
+  let depth = 0;
+  for (let at = text.length - 1; at >= 0; at--) {
+    if (text[at] === ')') depth++;
+    else if (text[at] === '(' && --depth === 0) return at;
+  }
+  return 0;
+}
 
 /**
  * The text with the contents of comments, strings, templates and regular expressions replaced by spaces.
@@ -110,7 +137,7 @@ export function maskSource(text: string): string {
       i = at + 1;
     } else if (char === '`') {
       i = skipTemplateText(i + 1);
-    } else if (char === '/' && beforeRegExp.test(out.slice(Math.max(0, i - 40), i).join(''))) {
+    } else if (char === '/' && beginsRegExp(out.slice(Math.max(0, i - 5_000), i).join(''), text[i + 1])) {
       let at = i + 1;
       let inClass = false;
       while (at < text.length && text[at] !== '\n' && (inClass || text[at] !== '/')) {
@@ -135,8 +162,11 @@ export function maskSource(text: string): string {
   return out.join('');
 }
 
-/** How a file refers to another: `type` vanishes when types are stripped, `url` names a thread's entry. */
-export type ImportKind = 'static' | 'type' | 'dynamic' | 'url';
+/**
+ * How a file refers to another: `type` vanishes when types are stripped, `url` names a thread's entry, and
+ * `computed` is decided at run time: the specifier is the line that does it.
+ */
+export type ImportKind = 'static' | 'type' | 'dynamic' | 'url' | 'computed';
 
 /** One reference from a file to a module. */
 export interface Import {
@@ -145,29 +175,91 @@ export interface Import {
   line: number;
 }
 
-/** Every module a file refers to by a literal specifier. */
+const keyword = `(?<!${word})(?:import|export)(?!${word})`;
+const patterns = {
+  // What stands between the keyword and `from`: names, braces, stars, and names that are strings.
+  from: new RegExp(
+    String.raw`${keyword}\s*(type(?!${word})(?!\s*(?:,|from\s*['"])))?(?:(?!${keyword})(?:[\p{ID_Continue}$\\*\s{},]|'[^']*'|"[^"]*"))*?(?<!${word})from\s*(?=['"])`,
+    'gu',
+  ),
+  effect: new RegExp(String.raw`(?<!${word})import\s*(?=['"])`, 'gu'),
+  module: new RegExp(String.raw`(?<!${word})declare\s+module\s*(?=['"])`, 'gu'),
+  call: new RegExp(String.raw`(?<!${word})import\s*(?:\.\s*(?:defer|source)\s*)?\(`, 'gu'),
+  url: new RegExp(String.raw`(?<!${word})new\s+URL\s*\(`, 'gu'),
+  computed: new RegExp(
+    String.raw`(?<!${word})(?:import\s*\.\s*meta|createRequire|getBuiltinModule)(?!${word})`,
+    'gu',
+  ),
+};
+const reference = /^[ \t]*\/\/\/\s*<reference\s+(path|types)\s*=\s*(['"])(.*?)\2/gm;
+
+/** Every module that a file refers to, and every place where code decides that at run time. */
 export function importsOf(text: string): Import[] {
   const masked = maskSource(text);
   const found: Import[] = [];
-  const collect = (pattern: RegExp, kind: (match: RegExpExecArray) => ImportKind): void => {
-    for (const match of masked.matchAll(pattern)) {
-      const start = match.index + match[0].length;
-      const quote = masked[start - 1] as string;
-      const specifier = text.slice(start, masked.indexOf(quote, start));
-      found.push({ specifier, kind: kind(match), line: lineAt(text, match.index) });
-    }
+  // Without a specifier, or with an escape in it, the module cannot be read off.
+  const add = (specifier: string | undefined, kind: ImportKind, index: number): void => {
+    const line = lineAt(text, index);
+    if (specifier !== undefined && !specifier.includes('\\')) found.push({ specifier, kind, line });
+    else found.push({ specifier: (text.split('\n')[line - 1] as string).trim(), kind: 'computed', line });
   };
-  collect(/\b(?:import|export)\s+(type\s+(?!from\b|,))?[\w$*\s{},]+?\bfrom\s*['"]/g, (match) =>
-    match[1] === undefined ? 'static' : 'type',
-  );
-  collect(/\bexport\s*\{[\w$*\s,]*\}\s*from\s*['"]/g, () => 'static');
-  collect(/\bimport\s*\{[\w$*\s,]*\}\s*from\s*['"]/g, () => 'static');
-  collect(/\bimport\s*['"]/g, () => 'static');
-  collect(/\bimport\s*\(\s*['"`]/g, () => 'dynamic');
-  collect(/\bnew\s+URL\s*\(\s*['"]/g, () => 'url');
-  // The second and third pattern repeat what the first finds when there is a space after the keyword.
+  for (const match of masked.matchAll(patterns.from)) {
+    const literal = literalAt(text, masked, match.index + match[0].length);
+    add(literal?.specifier, match[1] === undefined ? 'static' : 'type', match.index);
+  }
+  for (const [pattern, kind] of [
+    [patterns.effect, 'static'],
+    [patterns.module, 'type'],
+  ] as const) {
+    for (const match of masked.matchAll(pattern)) {
+      add(literalAt(text, masked, match.index + match[0].length)?.specifier, kind, match.index);
+    }
+  }
+  for (const match of masked.matchAll(patterns.call)) {
+    const argument = argumentAt(text, masked, match.index + match[0].length);
+    add(argument?.specifier, 'dynamic', match.index);
+  }
+  // `import.meta.url` beside a literal is read off; anything else may name a module that is not.
+  const read = new Set<number>();
+  for (const match of masked.matchAll(patterns.url)) {
+    const argument = argumentAt(text, masked, match.index + match[0].length);
+    if (argument === null) continue;
+    add(argument.specifier, 'url', match.index);
+    const [base] = /^\s*,\s*(?=import\.meta\.url\s*,?\s*\))/.exec(masked.slice(argument.end)) ?? [];
+    if (base !== undefined) read.add(argument.end + base.length);
+  }
+  for (const match of masked.matchAll(patterns.computed))
+    if (!read.has(match.index)) add(undefined, 'computed', match.index);
+  for (const match of text.matchAll(reference)) {
+    const [, by, , specifier = ''] = match;
+    add(by === 'path' && !specifier.startsWith('.') ? `./${specifier}` : specifier, 'type', match.index);
+  }
   const unique = new Map(found.map((one) => [`${one.line} ${one.specifier} ${one.kind}`, one]));
   return [...unique.values()].sort((a, b) => a.line - b.line);
+}
+
+interface Literal {
+  specifier: string;
+  /** Behind it. */
+  end: number;
+}
+
+/** The string or template without expressions that begins here. */
+function literalAt(text: string, masked: string, start: number): Literal | null {
+  const quote = masked[start] as string;
+  const end = masked.indexOf(quote, start + 1);
+  if (!/['"`]/.test(quote) || end === -1 || masked.slice(start + 1, end).trim() !== '') return null;
+  return { specifier: text.slice(start + 1, end), end: end + 1 };
+}
+
+/** The first argument of a call, if it is a literal, also in parentheses. null: it is computed. */
+function argumentAt(text: string, masked: string, start: number): Literal | null {
+  const [opening] = /^[\s(]*/.exec(masked.slice(start)) as RegExpExecArray;
+  const literal = literalAt(text, masked, start + opening.length);
+  if (literal === null) return null;
+  const closing = '\\s*\\)'.repeat(opening.replace(/\s/g, '').length);
+  const [ended] = new RegExp(`^${closing}\\s*(?=[,)])`).exec(masked.slice(literal.end)) ?? [];
+  return ended === undefined ? null : { ...literal, end: literal.end + ended.length };
 }
 
 /** Prints problems one per line and returns whether there were none. */

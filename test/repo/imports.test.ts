@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findImportProblems, layers } from '../../scripts/check-imports.ts';
+import { findStaleLayerTables, rewriteLayerTables } from '../../scripts/layer-tables.ts';
 import { readPackageSources } from '../../scripts/source-text.ts';
 
 function messagesFor(files: Record<string, string>): string[] {
@@ -72,6 +73,13 @@ test('the page on the architecture has a row for each layer', () => {
   assert.deepEqual(missing, []);
 });
 
+test('the page on the architecture says what each layer and each package may import', () => {
+  assert.deepEqual(findStaleLayerTables(), []);
+  const [stale, kept] = ['| `jobs/` | x | nothing |', '| `odd/` | x | nothing |'];
+  assert.equal(rewriteLayerTables(stale), '| `jobs/` | x | the rows up to calendar, store |');
+  assert.equal(rewriteLayerTables(kept), kept);
+});
+
 test('an engine is loaded by the files that open it only, and only by import()', () => {
   const files = {
     [`${core}/engines/sqlite/engine.ts`]: "import '../postgres/engine.ts';",
@@ -133,6 +141,47 @@ test('a cycle is found with its path, and a cycle of types alone is allowed', ()
     }),
     [],
   );
+});
+
+test('a cycle of folders is found, also of types, and an engine with its folders is one', () => {
+  const [message, ...others] = messagesFor({
+    [`${core}/worker/a.ts`]: "import type { B } from './inner/b.ts';",
+    [`${core}/worker/inner/b.ts`]: "import type { C } from '../c.ts';",
+    [`${core}/worker/c.ts`]: '',
+  });
+  assert.match(message ?? '', /b\.ts: cycle of folders: .*\/worker → .*\/worker\/inner → .*\/worker\.$/);
+  assert.deepEqual(others, []);
+  const engine = {
+    [`${core}/engines/sqlite/engine.ts`]: "import { claim } from './verbs/claim.ts';",
+    [`${core}/engines/sqlite/verbs/claim.ts`]: "import type { Work } from '../work.ts';",
+    [`${core}/engines/sqlite/work.ts`]: '',
+  };
+  assert.deepEqual(messagesFor(engine), []);
+});
+
+test('of an engine, only the files that put its verbs together import them', () => {
+  assert.deepEqual(
+    messagesFor({
+      [`${core}/engines/sqlite/user-transaction.ts`]: "import './verbs/claim.ts';",
+      [`${core}/engines/sqlite/migrate.ts`]: "import './verbs/claim.ts';",
+      [`${core}/engines/sqlite/verbs/claim.ts`]: "import './list.ts';",
+      [`${core}/engines/sqlite/verbs/list.ts`]: '',
+    }),
+    [
+      `${core}/engines/sqlite/migrate.ts: only engine.ts and user-transaction.ts of an engine import its verbs: "${core}/engines/sqlite/verbs/claim.ts".`,
+    ],
+  );
+});
+
+test('core names modules by literals, except where only run time knows them', () => {
+  const text = "import(name); import.meta.resolve('./b.ts');\ncreateRequire(import.meta.url)('pg');";
+  const found = messagesFor({
+    [`${core}/jobs/a.ts`]: text,
+    [`${core}/engines/postgres/driver.ts`]: text,
+    'packages/duly/src/a.ts': text,
+  });
+  assert.deepEqual(found.length, 2);
+  assert.ok(found.every((message) => message.startsWith(`${core}/jobs/a.ts: `) && /hides/.test(message)));
 });
 
 test('a package imported statically by core is found, a lazy one is not', () => {

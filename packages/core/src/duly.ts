@@ -44,18 +44,10 @@ import type { ResolvedTask } from './jobs/task-definition.ts';
 import { callerFileOf, resolveTask } from './jobs/task-options.ts';
 import { mayBeAlive, nodeAwayMs } from './maintenance/node-heartbeat.ts';
 import { createNode, type DulyNode } from './node.ts';
+import { type AuditEntry, type AuditOptions, readAudit } from './operations/audit.ts';
 import { type ChangesOptions, type ChangesPage, readChanges } from './operations/changes.ts';
 import { type Health, readHealth } from './operations/health.ts';
-import {
-  type AuditEntry,
-  type AuditOptions,
-  type Counts,
-  drainNode,
-  type NodeView,
-  readAudit,
-  readCounts,
-  readNodes,
-} from './operations/nodes.ts';
+import { type Counts, drainNode, type NodeView, readCounts, readNodes } from './operations/nodes.ts';
 import { listQueues, type QueueList } from './operations/queues.ts';
 import { createRecords, type Records } from './operations/records.ts';
 import {

@@ -68,9 +68,10 @@ export type { DeclaredTask, SlotContext, TaskContext, TaskHandler } from './jobs
 export type { TracedAttempt, TracedEnqueue, Tracing } from './jobs/tracing.ts';
 export { type OpenTelemetryApi, openTelemetry } from './jobs/tracing.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './lifecycle/retry.ts';
+export type { AuditEntry, AuditOptions } from './operations/audit.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './operations/changes.ts';
 export type { Health, HealthCheck, HealthState } from './operations/health.ts';
-export type { AuditEntry, AuditOptions, Counts, NodeView } from './operations/nodes.ts';
+export type { Counts, NodeView } from './operations/nodes.ts';
 export type { QueueLane, QueueList, QueueView } from './operations/queues.ts';
 export type { PutRecordOptions, Records, StoredRecord } from './operations/records.ts';
 export type {

@@ -34,7 +34,7 @@ export interface LocksReply extends Reply {
   locks: ('kept' | 'lost')[];
 }
 
-/** Reads held locks whose names begin with `prefix` ('': all), in the order of their names. One whose time is over is not held. */
+/** Reads held locks whose names begin with `prefix` ('': all), by name. An expired lock is not held. */
 export interface HeldLocksInput extends Stamp {
   prefix: string;
   /** Only names behind this one; null: from the first. */

@@ -85,13 +85,13 @@ import type {
   RememberReply,
 } from './values.ts';
 
-/** The verbs: the functions of an engine that take an input and answer. See engine.ts for what holds for every one of them. */
+/** The functions of an engine that take an input and reply. engine.ts says what holds for all of them. */
 export interface EngineVerbs {
   /** Creates jobs. A repeat with the same ids creates nothing twice and returns what is stored. */
   enqueue(input: EnqueueInput): Promise<EnqueueReply>;
-  /** Settles what is finished and claims what is next, in one step. A refused settlement never fails the claim. */
+  /** Settles finished attempts and claims jobs in one step. A refused settlement never fails the claim. */
   exchange(input: ExchangeInput): Promise<ExchangeReply>;
-  /** Renews leases; tells which are lost and which are asked to cancel; writes beginnings. */
+  /** Renews leases and records starts; returns which leases are lost and which jobs are asked to cancel. */
   heartbeat(input: HeartbeatInput): Promise<HeartbeatReply>;
   /** Takes lost leases over with a new fence; expires start deadlines; promotes what is due. */
   reap(input: ReapInput): Promise<ReapReply>;
@@ -101,7 +101,7 @@ export interface EngineVerbs {
   reschedule(input: RescheduleInput): Promise<ChangedReply>;
   /** Brings ended jobs back, with an audit row. */
   retry(input: RetryInput): Promise<ChangedReply>;
-  /** Records progress and log lines of attempts whose lease holds. In the feed they are `progress` and `log`, in this order. */
+  /** Records progress and log lines of attempts whose lease holds, as `progress` and `log` in the feed. */
   report(input: ReportInput): Promise<ReportReply>;
   /** Does one action to a page of the jobs that match, with an audit row each. */
   change(input: ChangeInput): Promise<ChangeReply>;
@@ -117,7 +117,7 @@ export interface EngineVerbs {
   /** Reads the ledger. */
   slots(input: SlotsInput): Promise<SlotsReply>;
 
-  /** Takes a lock if it is free or over. */
+  /** Takes a lock if it is free or expired. */
   acquire(input: AcquireInput): Promise<AcquireReply>;
   /** Extends locks that are still ours. */
   renew(input: LocksInput & { ttlMs: number }): Promise<LocksReply>;
@@ -158,9 +158,9 @@ export interface EngineVerbs {
   migrate(input: MigrateInput): Promise<MigrateReply>;
   /** Sends a heartbeat, lists, asks to drain. */
   nodes(input: NodesInput): Promise<NodesReply>;
-  /** Small settings. */
+  /** Reads and writes small settings. */
   records(input: RecordsInput): Promise<RecordsReply>;
-  /** Forgets what is past its time. */
+  /** Deletes what is past its retention. */
   prune(input: PruneInput): Promise<PruneReply>;
   /** Takes a step of a transfer to another store, or reads its state. */
   transfer(input: TransferInput): Promise<TransferReply>;
@@ -175,13 +175,14 @@ export interface VerbTraits {
   /** `read`: changes nothing in the store, for any input, and never waits for a writer. */
   access: 'read' | 'write';
   /**
-   * Whether it can be called inside a transaction of the user's own. `optional`: only in stores with one writer at a time (SQLite), because
-   * elsewhere a row that many nodes write must not stay locked until the user commits.
+   * Whether it can be called inside a transaction of the user's own. `optional`: only in stores with one
+   * writer at a time (SQLite), because elsewhere a row that many nodes write would stay locked until the user
+   * commits.
    */
   inUserTransaction: boolean | 'optional';
 }
 
-/** The table of verbs. A verb that is added here is wrapped, sent to the store's thread, counted, recorded and simulated like the others. */
+/** All verbs. The instrumented engine, the store's thread, the simulation and the test clock read this. */
 export const engineVerbs = {
   enqueue: { access: 'write', inUserTransaction: true },
   exchange: { access: 'write', inUserTransaction: false },

@@ -1,4 +1,4 @@
-import { parseDuration, type Schedule } from '@duly/core';
+import { type OverlapMode, parseDuration, type Schedule } from '@duly/core';
 import { commandTaskName, shadowTaskName } from '@duly/core/internal';
 import { stringify } from 'yaml';
 import { usageError } from '../cli/usage.ts';
@@ -7,7 +7,7 @@ import type { CommandInput } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
 import { annotationOf, unsayable } from './cron-only.ts';
 
-const concurrency: Record<string, string> = {
+const concurrency: Record<OverlapMode, string> = {
   allow: 'Allow',
   skip: 'Forbid',
   cancelOther: 'Replace',
@@ -34,10 +34,7 @@ export function manifestsOf(
 
 function manifestOf(schedule: Schedule, name: string, image: string | null): object {
   const { definition, rule, timezone, policies, paused } = schedule;
-  const { overlap, startDeadlineMs } = policies as unknown as {
-    overlap: string;
-    startDeadlineMs: number | null;
-  };
+  const { overlap, startDeadlineMs } = policies;
   const attempts = attemptsOf(definition.retry);
   const container = containerOf(schedule, image);
   return {
@@ -47,6 +44,7 @@ function manifestOf(schedule: Schedule, name: string, image: string | null): obj
     spec: {
       schedule: rule.cron,
       timeZone: timezone,
+      // A newer server may have a mode that is not in the list.
       concurrencyPolicy: concurrency[overlap] ?? 'Forbid',
       ...(startDeadlineMs === null
         ? {}

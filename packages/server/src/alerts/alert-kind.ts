@@ -43,8 +43,8 @@ export interface FactSource {
 }
 
 /**
- * A kind of alert rule. The HTTP schemas, the default rules, the evaluation, the dashboard's dialog and the table of the guide are derived from
- * the list of kinds in `rules/index.ts`.
+ * A kind of alert rule. The HTTP schemas, the default rules, the evaluation, the dashboard's dialog and the
+ * table of the guide are derived from the list of kinds in `rules/index.ts`.
  */
 export interface AlertKind<Name extends string, Fields extends AlertFields, Facts> {
   readonly kind: Name;

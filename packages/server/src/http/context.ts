@@ -1,10 +1,10 @@
 import type { Clock, Duly, Logger } from '@duly/core';
-import type { WebSocket } from 'ws';
 import type { Caller } from '../auth/caller.ts';
 import type { Keys } from '../auth/keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { BuiltIn } from '../built-in/built-in.ts';
 import type { Live } from '../live/live.ts';
+import type { LiveSocket } from '../live/socket.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ResolvedServerOptions } from '../options.ts';
 import type { RateLimits } from '../request/rate-limit.ts';
@@ -29,7 +29,7 @@ export interface ServerContext {
 export interface ServerEnv {
   Bindings: {
     /** There when the request asks for a WebSocket and the adapter can give one: set to what is done with it. */
-    socket?: { accept: ((socket: WebSocket) => void) | null };
+    socket?: { accept: ((socket: LiveSocket) => void) | null };
   };
   Variables: {
     context: ServerContext;

@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DulyError, systemClock } from '@duly/core';
 import { getRequestListener, RequestError } from '@hono/node-server';
-import { type WebSocket, WebSocketServer } from 'ws';
-import { dismissSocket } from '../live/socket.ts';
+import { WebSocketServer } from 'ws';
+import { dismissSocket, type LiveSocket } from '../live/socket.ts';
 import { directBody } from '../request/body.ts';
 import { standardHeaders } from '../request/standard-headers.ts';
 import { appOf, type DulyServer } from '../server.ts';
@@ -255,7 +255,7 @@ function ignoreUpgrade(http: Server, incoming: IncomingMessage, connection: Dupl
 async function answerUpgrade(
   server: DulyServer,
   incoming: IncomingMessage,
-): Promise<{ accept: ((socket: WebSocket) => void) | null; response: string }> {
+): Promise<{ accept: ((socket: LiveSocket) => void) | null; response: string }> {
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);

@@ -1,6 +1,5 @@
 import { DulyError, type Timer } from '@duly/core';
 import { z } from '@hono/zod-openapi';
-import type { WebSocket } from 'ws';
 import type { Caller } from '../auth/caller.ts';
 import { own } from '../auth/tenant.ts';
 import type { ServerContext } from '../http/context.ts';
@@ -35,10 +34,24 @@ const policyViolation = 1008;
 // One alone may be this process's own fault: after it stood still, the heartbeat comes before the answer is read.
 const unansweredMax = 3;
 
+/** The part of a WebSocket that is used. Whoever compiles against this package need not have the types of `ws`. */
+export interface LiveSocket {
+  readonly readyState: number;
+  readonly OPEN: number;
+  send(text: string, sent: () => void): void;
+  ping(): void;
+  pause(): void;
+  resume(): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+  on(event: 'message', listener: (data: unknown, isBinary: boolean) => void): unknown;
+  on(event: 'ping' | 'pong' | 'close' | 'error', listener: () => void): unknown;
+}
+
 /** Serves the streams of one WebSocket until it is closed. */
 export function serveSocket(
   context: ServerContext,
-  { socket, caller, mayWatch }: { socket: WebSocket; caller: Caller; mayWatch(): Promise<boolean> },
+  { socket, caller, mayWatch }: { socket: LiveSocket; caller: Caller; mayWatch(): Promise<boolean> },
 ): void {
   const { live, clock, options, duly } = context;
   const streams = new Map<string, LiveStream>();
@@ -175,7 +188,7 @@ export function serveSocket(
 }
 
 /** Tells a WebSocket that the server stops, so that its client comes back later. */
-export function dismissSocket(socket: WebSocket): void {
+export function dismissSocket(socket: LiveSocket): void {
   socket.close(goingAway, 'The server is stopping.');
 }
 

@@ -2,11 +2,13 @@ import type { Clock } from '../../base/clock.ts';
 import { type DulyError, dulyError } from '../../base/errors.ts';
 import { fencedPrefix } from '../shared/transfer-parts.ts';
 import { migrations, statements } from './generated.ts';
-import { daysAhead } from './verbs/prune.ts';
 import { type Database, inSchema } from './work.ts';
 
 /** The schema this code writes. */
 export const schemaVersion = migrations.length;
+
+/** Days of history that are created ahead: the usual retention, and a little more for a node that was away. */
+export const daysAhead = 9;
 
 /**
  * The lowest schema number whose code may still work on a store that this code has migrated. Until the first release functions change in

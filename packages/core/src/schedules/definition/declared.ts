@@ -4,7 +4,7 @@ import type { NodeInfo, ScheduleRecord } from '../../contract/engine.ts';
 import { compareReleases } from './app-release.ts';
 import { isRefused, type ScheduleDraft } from './definition.ts';
 import { scheduleIdOf } from './identity.ts';
-import { type Changed, fieldOf, withChanges } from './override.ts';
+import { type Changed, changeableJobFields, fieldOf, withChanges } from './override.ts';
 import { hasSameRule, type ScheduleSpec } from './spec.ts';
 import type { ScheduleState } from './state.ts';
 
@@ -254,12 +254,7 @@ export function specOf(
 function differences(stored: Changed, declared: Changed): DeclaredStep['fields'] {
   const names = new Set([
     ...[stored, declared].flatMap((one) => [...Object.keys(one.rule), ...Object.keys(one.written)]),
-    'input',
-    'queue',
-    'priority',
-    'metadata',
-    'serial',
-    'note',
+    ...changeableJobFields,
   ]);
   const fields = [...names].flatMap((field) => {
     const [was, is] = [fieldOf(stored, field), fieldOf(declared, field)];

@@ -37,6 +37,9 @@ const jobFields = {
 } as const;
 const changeNames: OptionNames<ScheduleChanges> = { ...ruleFields, ...policyNames, ...jobFields };
 
+/** The fields that can be changed and belong neither to the rule nor to the policies. */
+export const changeableJobFields = Object.keys(jobFields);
+
 /** The part of a schedule that can be changed. */
 export type Changed = Pick<ScheduleDraft, 'rule' | 'written' | 'policies' | 'job' | 'note'>;
 

@@ -1,9 +1,7 @@
 import type { PruneInput, PruneReply } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
+import { daysAhead } from '../migrate.ts';
 import type { Work } from '../work.ts';
-
-/** Days of history that are made ahead: the usual retention, and a little more for a node that was away. */
-export const daysAhead = 9;
 
 /**
  * See the contract. Whole days of history are made ahead and dropped only by the server's own clock: where the caller sets the time, the
