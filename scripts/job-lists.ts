@@ -9,8 +9,10 @@
 // fields; an empty template leaves the field out, and `slot*2=` takes two positions of `%n`. In SQL, scripts/embed-sql.ts replaces the
 // placeholder. In TypeScript and Markdown it is in a comment, and `npm run generate` rewrites the lines up to `{{/job}}`, one per field.
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { type JobField, jobFields } from '../packages/core/src/contract/job-fields.ts';
 import { listFiles, type Problem, root } from './source-text.ts';
 
@@ -136,8 +138,8 @@ function fill(template: string, name: string, field: JobField, n: number): strin
 /** A field in the list of facts on the dashboard's page of a job; null is not shown. */
 function factOf({ type, json }: JobField): string {
   const value = `job.${json}`;
-  if (type === 'instant') return `${value} === null ? null : <Instant at={${value}} />`;
-  return type === 'json' ? `${value} === null ? null : JSON.stringify(${value})` : value;
+  if (type === 'instant') return `(${value} === null ? null : <Instant at={${value}} />)`;
+  return type === 'json' ? `(${value} === null ? null : JSON.stringify(${value}))` : value;
 }
 
 function userType(name: string, { type }: JobField): string {
@@ -172,31 +174,65 @@ export function rewriteJobLists(text: string, table: JobTable = jobFields): stri
   });
 }
 
-/** Every file with lists, as it should be. */
-export function generateJobLists(): { path: string; text: string }[] {
-  return ['packages', 'docs', 'test', 'proof']
+interface WrittenFile {
+  path: string;
+  text: string;
+}
+
+/** The files whose lists differ from the table, as they should be. */
+export function generateJobLists(): WrittenFile[] {
+  const rewritten = ['packages', 'docs', 'test', 'proof']
     .flatMap((folder) => listFiles(join(root, folder)))
     .filter((file) => /\.(?:tsx?|md)$/.test(file) && !/[\\/](?:node_modules|dist)[\\/]/.test(file))
     .flatMap((path) => {
       const text = readFileSync(path, 'utf8');
       return text.includes('{{job.') ? [{ path, text: rewriteJobLists(text) }] : [];
     });
+  return formatSources(rewritten.filter(isOther)).filter(isOther);
 }
 
-/** The files whose lists differ from the table. */
+function isOther({ path, text }: WrittenFile): boolean {
+  return readFileSync(path, 'utf8') !== text;
+}
+
+/** The files as `npm run format` leaves them. Biome wraps the long lines of a list. */
+function formatSources(files: WrittenFile[]): WrittenFile[] {
+  if (files.length === 0) return [];
+  const folder = mkdtempSync(join(tmpdir(), 'duly-lists-'));
+  const copyOf = (path: string): string => join(folder, relative(root, path));
+  try {
+    for (const { path, text } of files) {
+      mkdirSync(dirname(copyOf(path)), { recursive: true });
+      writeFileSync(copyOf(path), text);
+    }
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome');
+    const { error } = spawnSync(process.execPath, [
+      biome,
+      'format',
+      '--write',
+      '--config-path',
+      root,
+      folder,
+    ]);
+    if (error !== undefined) throw error;
+    // Biome leaves a file with a syntax error as it is; the check of types reports it.
+    return files.map(({ path }) => ({ path, text: readFileSync(copyOf(path), 'utf8') }));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The files whose lists differ from the table, as problems. */
 export function findStaleJobLists(): Problem[] {
-  return generateJobLists()
-    .filter(({ path, text }) => readFileSync(path, 'utf8') !== text)
-    .map(({ path }) => ({
-      path: relative(root, path),
-      line: 1,
-      message: 'lists other job fields than contract/job-fields.ts. Run: npm run generate',
-    }));
+  return generateJobLists().map(({ path }) => ({
+    path: relative(root, path),
+    line: 1,
+    message: 'lists other job fields than contract/job-fields.ts. Run: npm run generate',
+  }));
 }
 
 if (import.meta.main) {
   for (const { path, text } of generateJobLists()) {
-    if (readFileSync(path, 'utf8') === text) continue;
     writeFileSync(path, text);
     console.log(`wrote ${relative(root, path)}`);
   }
