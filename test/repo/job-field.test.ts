@@ -1,4 +1,4 @@
-// Adds two passive job fields to a copy of the repository, with the edits that docs/internals/changing.md lists.
+// Adds two passive job fields to a copy of the repository, with the edits of docs/internals/changing.md.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
