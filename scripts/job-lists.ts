@@ -59,6 +59,8 @@ const named: Record<string, string> = {
   state: `none id type tenant status reason rankOffsetMs dueAt expireAt createdAt startedAt claimedAt begunAt
     fence node attempt spent maxAttempts losses begunLosses percent dedupeKey serial scheduleId parentId
     cancelRequestedAt policy`,
+  // What they look at of a job that becomes ready.
+  waiting: 'none id type tenant status reason rankOffsetMs dueAt serial percent',
 };
 
 /** Lists and two more properties narrow another list. */

@@ -182,14 +182,14 @@ UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json
     serialHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     holdSerial: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
     releaseSerial: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
-    unpromotedOfSerial: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+    unpromotedOfSerial: `SELECT id, type, tenant, status, reason, rank_offset, due_at, serial, percent, seq
 FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq`,
     nextInLine: `SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
     removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
     isWaitedFor: `SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1`,
     wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
-    promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+    promotable: `SELECT id, type, tenant, status, reason, rank_offset, due_at, serial, percent, seq
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
 ORDER BY due_at, seq LIMIT ? + 0`,

@@ -120,7 +120,7 @@ DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
 
 -- Jobs of a key that are due and that nobody has promoted yet: after downtime they stand before whoever comes now.
 -- name: unpromotedOfSerial
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+SELECT {{job.waiting}}, seq
 FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq
 
@@ -138,7 +138,7 @@ SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1
 UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)
 
 -- name: promotable
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+SELECT {{job.waiting}}, seq
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
 ORDER BY due_at, seq LIMIT ? + 0
