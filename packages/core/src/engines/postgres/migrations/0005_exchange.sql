@@ -158,7 +158,7 @@ BEGIN
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = ANY (ARRAY[l.id])
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
-      l.step_of AS lease_step_of, l.i, l.result),
+      l.step_of AS lease_step_of, l.i AS lease_i, l.result AS lease_result),
   over AS (
     INSERT INTO duly.finished (
       seq, {{job.kept -dedupeKey -serial}}, status, reason, updated_at, finished_at, prune_at,
@@ -167,10 +167,10 @@ BEGIN
     SELECT seq,
       {{job.kept -dedupeKey -serial | %column | , | fence=lease_fence | begunAt=lease_begun_at | spent=spent + 1}},
       'COMPLETED', 'returned', p_now, p_now, p_now + retention_ms,
-      100, lease_message, lease_step, lease_step_of, cancelled_by, result,
+      100, lease_message, lease_step, lease_step_of, cancelled_by, lease_result,
       slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
     FROM gone)
-  SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
+  SELECT array_agg(lease_i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids), json_build_array(v_ids,
     CASE WHEN v_types[1] = ALL (v_types) THEN to_json(v_types[1]) ELSE to_json(v_types) END, 'COMPLETED', 'returned', 100)::text);
