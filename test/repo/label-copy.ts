@@ -61,7 +61,8 @@ const edits: Readonly<Record<string, readonly Edit[] | string>> = {
     ],
   ],
   'packages/core/src/engines/postgres/migrations/<number>_<field>.sql': ['jobs', 'finished', 'dead']
-    .map((table) => `ALTER TABLE duly.${table} ADD COLUMN label text, ADD COLUMN ${longColumn} bigint;\n`)
+    .flatMap((table) => [`${table} ADD COLUMN label text`, `${table} ADD COLUMN ${longColumn} bigint`])
+    .map((change) => `ALTER TABLE duly.${change};\n`)
     .join(''),
   'packages/core/src/engines/sqlite/migrations/<number>_<field>.sql': ['jobs', 'finished']
     .flatMap((table) => [`${table} ADD COLUMN label TEXT`, `${table} ADD COLUMN ${longColumn} INTEGER`])
