@@ -15,9 +15,14 @@ const table = /(<!-- alert kinds: .*-->\n)[\s\S]*?(?=<!-- \/alert kinds -->)/;
 /** The kinds for the dashboard, as TypeScript. */
 export function renderDashboardKinds(kinds: readonly AnyAlertKind[]): string {
   const shown = kinds.map(({ kind, title, describe, fields }) => ({
-    ...{ kind, title, describe },
+    kind,
+    title,
+    describe,
     fields: Object.values(fields).map(({ json, label, type, default: value }) => ({
-      ...{ name: json, label, isDuration: type === 'duration', default: value },
+      name: json,
+      label,
+      isDuration: type === 'duration',
+      default: value,
     })),
   }));
   return `// Written by \`npm run generate\` from packages/server/src/alerts/rules. Do not edit.\n\n/** Every kind of alert rule. */\nexport const alertKinds = ${JSON.stringify(shown, null, 2)} as const;\n`;

@@ -1,16 +1,29 @@
-// Lists of job fields, written from the table in packages/core/src/contract/job-fields.ts. A placeholder names a list and says how each field
-// is written:
+// Lists of job fields, written from the table in packages/core/src/contract/job-fields.ts. A placeholder says
+// which fields a list has and how each of them is written:
 //
-//   {{job.caller -id -input | %column = s."%field" | , | policy=policy = c.policy}}
+//   {{job.LIST CHANGES | TEMPLATE | SEPARATOR | FIELD=TEMPLATE | FIELD=TEMPLATE …}}
 //
-// The list (`columns`, `caller`, `record`, `claim`, `json`, or one of those below) loses the fields after `-`
-// and begins with those without a mark; `+shared` or `-caller` keeps the fields that are
-// shared, or are not set by the caller. Then come the template (default `%column`), the separator (default `,`) and templates for single
-// fields; an empty template leaves the field out, and `slot*2=` takes two positions of `%n`. In SQL, scripts/embed-sql.ts replaces the
-// placeholder. In TypeScript and Markdown it is in a comment, and `npm run generate` rewrites the lines up to `{{/job}}`, one per field.
+//   LIST              one of `lists` or of `named`, below
+//   CHANGES  -field   without this field
+//            field    this field before the others, whether or not the list has it
+//            +flag    only fields that have this flag, one of `flags`
+//            -flag    only fields that do not
+//   TEMPLATE          what is written for a field, with %names (`valuesOf`); default: %column
+//   SEPARATOR         what stands between two fields; default: a comma; empty: a space
+//   FIELD=            the template of one field; empty: it is not written
+//   FIELD*2=          the same for a field that takes two positions (%n)
+//
+//   {{job.kind}}                                     type, version, queue, …
+//   {{job.caller | s.%column | , | id=p_id}}         p_id, s.type, s.version, …
+//   {{job.claim +shared | a.%column <> b.%n | OR}}   a.type <> b.0 OR a.version <> b.1 OR …
+//
+// In SQL, scripts/embed-sql.ts replaces the placeholder. In TypeScript and Markdown it is in a comment, and
+// `npm run generate` rewrites the lines up to `{{/job}}`, one per field (two where a template has \n).
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { type JobField, jobFields } from '../packages/core/src/contract/job-fields.ts';
 import { listFiles, type Problem, root } from './source-text.ts';
 
@@ -19,6 +32,7 @@ export type JobTable = Readonly<Record<string, JobField>>;
 
 const lists: Record<string, (field: JobField) => boolean> = {
   columns: () => true,
+  none: () => false,
   caller: ({ setBy }) => setBy === 'caller',
   record: ({ inRecord }) => inRecord,
   claim: ({ inClaim }) => inClaim,
@@ -27,18 +41,34 @@ const lists: Record<string, (field: JobField) => boolean> = {
 
 /** Lists that are written in several places. */
 const named: Record<string, string> = {
-  // PostgreSQL sends these by position, after the columns that every claim has; of one job they may differ from those of the next.
-  claimRest:
-    'claim -shared -id -tenant -input -metadata -fence -begunAt -createdAt -dueAt -slot -parentId -parentKey -cancelRequestedAt',
+  // In which jobs that PostgreSQL hands out together may differ, in the order of its answer. It answers in
+  // another way if one of them has a parent or is to be cancelled.
+  claimColumns: `claim -shared id fence input createdAt dueAt tenant metadata slot
+    -begunAt -parentId -parentKey -cancelRequestedAt`,
   // What the caller sets and no engine acts on.
-  passive:
-    'caller -id -type -version -queue -tenant -priority -input -metadata -policy -origin -rankOffsetMs -serial',
+  passive: `caller -id -type -version -queue -tenant -priority -input -metadata -policy -origin
+    -rankOffsetMs -serial`,
   // What the runs of one schedule share, and as a rule those of many.
   kind: 'caller -id -tenant -input -rankOffsetMs -serial',
+  // What the end of a job leaves as it was. An engine may leave out more, and writes what that becomes.
+  kept: `columns -status -reason -updatedAt -finishedAt -percent -message -step -stepOf -cancelledBy
+    -error -result`,
+  // What a job has of its first life when it is brought back.
+  revived: 'caller createdAt node claimedAt attempt spent dedupeKey parentId parentKey scheduleId slot error',
+  // What the transitions of SQLite look at.
+  state: `none id type tenant status reason rankOffsetMs dueAt expireAt createdAt startedAt claimedAt begunAt
+    fence node attempt spent maxAttempts losses begunLosses percent dedupeKey serial scheduleId parentId
+    cancelRequestedAt policy`,
+  // What they look at of a job that becomes ready.
+  waiting: 'none id type tenant status reason rankOffsetMs dueAt serial percent',
 };
 
-/** Lists and `shared` narrow another list. */
-const flags: typeof lists = { ...lists, shared: ({ shared }) => shared };
+/** Lists and two more properties narrow another list. */
+const flags: typeof lists = {
+  ...lists,
+  shared: ({ shared }) => shared,
+  nullable: ({ nullable }) => nullable,
+};
 
 const sqlTypes: Record<JobField['type'], string> = {
   text: 'text',
@@ -58,68 +88,84 @@ const schemas: Record<JobField['type'], string> = {
   json: 'z.unknown()',
 };
 
-/** The pieces of a list, one per field. */
-export function listPieces(placeholder: string, table: JobTable): { pieces: string[]; separator: string } {
-  const [head = '', template = '%column', ...rest] = placeholder
-    .split(/\s\|(?:\s|$)/)
-    .map((part) => part.trim());
-  const [list = '', ...changes] = head.replace(/^\w+/, (name) => named[name] ?? name).split(/\s+/);
-  const has = lists[list];
-  if (has === undefined) throw new Error(`"${list}" is no list of job fields, in {{job.${placeholder}}}.`);
-  const own = new Map<string, { template: string; width: number }>();
-  let separator = ',';
-  for (const part of rest) {
-    const match = /^(\w+)(?:\*(\d))?=(.*)$/s.exec(part);
-    if (match === null || table[match[1] as string] === undefined) separator = part;
-    else own.set(match[1] as string, { width: Number(match[2] ?? 1), template: match[3] as string });
-  }
-  const dropped = new Set<string>();
-  const first: string[] = [];
-  const filters: ((field: JobField) => boolean)[] = [has];
-  for (const change of changes) {
-    const name = change.slice(1);
-    const flag = flags[name];
-    if (flag !== undefined && /^[+-]/.test(change)) {
-      filters.push((field) => flag(field) === change.startsWith('+'));
-    } else if (change.startsWith('-') && table[name] !== undefined) dropped.add(name);
-    else if (table[change] !== undefined) first.push(change);
-    else throw new Error(`"${change}" is no job field to leave out, in {{job.${placeholder}}}.`);
-  }
-  const pieces: string[] = [];
-  let n = 0;
-  for (const name of new Set([...first, ...Object.keys(table)])) {
-    const field = table[name] as JobField;
-    if (dropped.has(name) || !filters.every((filter) => filter(field))) continue;
-    const special = own.get(name);
-    const piece = fill(special?.template ?? template, name, field, n);
-    if (piece !== '') pieces.push(piece);
-    n += special?.width ?? 1;
-  }
-  return { pieces, separator };
+interface OwnTemplate {
+  template: string;
+  /** How many positions the field takes. */
+  width: number;
 }
 
-function fill(template: string, name: string, field: JobField, n: number): string {
+/** The pieces of a list, one per field. */
+export function listPieces(placeholder: string, table: JobTable): { pieces: string[]; separator: string } {
+  const fail = (what: string): Error => new Error(`${what}, in {{job.${placeholder}}}.`);
+  // A bar with spaces around it divides; `||` and `a|b` belong to a template.
+  const [head = '', template = '%column', ...rest] = placeholder
+    .split(/\s\|(?=\s|$)/)
+    .map((part) => part.trim());
+  const [list = '', ...changes] = head.replace(/^\w+/, (name) => named[name] ?? name).split(/\s+/);
+  const own = new Map<string, OwnTemplate>();
+  const separators: string[] = [];
+  for (const part of rest) {
+    const [, name, width = '1', of = ''] = /^(\w+)(?:\*(\d))?=(.*)$/s.exec(part) ?? [];
+    if (name === undefined) separators.push(part);
+    else if (table[name] === undefined) throw fail(`"${name}" is no job field`);
+    else own.set(name, { template: of, width: Number(width) });
+  }
+  if (separators.length > 1) throw fail('There are two separators');
+  const pieces: string[] = [];
+  let n = 0;
+  for (const name of fieldsOf(list, changes, table, fail)) {
+    const { template: of, width } = own.get(name) ?? { template, width: 1 };
+    const piece = fill(of, valuesOf(name, table[name] as JobField, n), fail);
+    if (piece !== '') pieces.push(piece);
+    n += width;
+  }
+  return { pieces, separator: separators[0] ?? ',' };
+}
+
+function fieldsOf(
+  list: string,
+  changes: string[],
+  table: JobTable,
+  fail: (what: string) => Error,
+): Set<string> {
+  const has = lists[list];
+  if (has === undefined) throw fail(`"${list}" is no list of job fields`);
+  const filters = [has];
+  const first: string[] = [];
+  const dropped = new Set<string>();
+  for (const change of changes) {
+    const [, sign, name = ''] = /^([+-]?)(.*)$/.exec(change) ?? [];
+    const flag = sign === '' ? undefined : flags[name];
+    if (flag !== undefined) filters.push((field) => flag(field) === (sign === '+'));
+    else if (table[name] === undefined || sign === '+') throw fail(`"${change}" is no job field and no flag`);
+    else if (sign === '-') dropped.add(name);
+    else first.push(name);
+  }
+  const others = Object.entries(table).filter(([, field]) => filters.every((filter) => filter(field)));
+  return new Set([...first, ...others.map(([name]) => name)].filter((name) => !dropped.has(name)));
+}
+
+type Value = string | ((given: string) => string);
+
+/** What a template may say of a field at position `n` of its list: `%name`, or `%name(…)` for a function. */
+function valuesOf(name: string, field: JobField, n: number): Record<string, Value> {
   const { column, type, nullable, json, doc } = field;
   const orNull = nullable && type !== 'json' ? ' | null' : '';
-  const values: Record<string, string> = {
-    ...{
-      field: name,
-      column,
-      json: json ?? name,
-      sql: sqlTypes[type],
-      doc,
-      n: String(n),
-      next: String(n + 1),
-    },
+  return {
+    field: name,
+    column,
+    json: json ?? name,
+    sql: sqlTypes[type],
+    doc,
+    n: String(n),
+    next: String(n + 1),
     differs: nullable ? 'IS DISTINCT FROM' : '<>',
-    label: (json ?? name).replace(/^./, (first) => first.toUpperCase()).replaceAll('_', ' '),
+    label: (json ?? name).replace(/^./, (letter) => letter.toUpperCase()).replaceAll('_', ' '),
     fact: factOf(field),
     schema: `${schemas[type]}${nullable && type !== 'json' ? '.nullable()' : ''}`,
     type: userType(name, field) + orNull,
     jsonType: (type === 'instant' ? 'Instant' : userType(name, field)) + orNull,
-  };
-  // What a value becomes for users, and in JSON.
-  const turned: Record<string, (value: string) => string> = {
+    // What a value becomes for users, and in JSON.
     shown: (value) => {
       if (type === 'instant') return nullable ? `date(${value})` : `new Date(${value})`;
       if (type !== 'json') return value;
@@ -127,17 +173,24 @@ function fill(template: string, name: string, field: JobField, n: number): strin
     },
     iso: (value) => (type !== 'instant' ? value : nullable ? `text(${value})` : `${value}.toISOString()`),
   };
-  const filled = template.replace(/%(\w+)\b(?!\()/g, (mark, variable: string) => values[variable] ?? mark);
-  return filled.replace(/%(\w+)\(([^)]*)\)/g, (mark, name: string, value: string) =>
-    turned[name] === undefined ? mark : turned[name](value),
-  );
+}
+
+function fill(template: string, values: Record<string, Value>, fail: (what: string) => Error): string {
+  return template.replace(/%(\w+)(?:\(([^)]*)\))?/g, (_, name: string, given?: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) throw fail(`"%${name}" means nothing`);
+    const inside = given === undefined ? undefined : fill(given, values, fail);
+    if (typeof value === 'string') return inside === undefined ? value : `${value}(${inside})`;
+    if (inside === undefined) throw fail(`"%${name}" needs a value in parentheses`);
+    return value(inside);
+  });
 }
 
 /** A field in the list of facts on the dashboard's page of a job; null is not shown. */
 function factOf({ type, json }: JobField): string {
   const value = `job.${json}`;
-  if (type === 'instant') return `${value} === null ? null : <Instant at={${value}} />`;
-  return type === 'json' ? `${value} === null ? null : JSON.stringify(${value})` : value;
+  if (type === 'instant') return `(${value} === null ? null : <Instant at={${value}} />)`;
+  return type === 'json' ? `(${value} === null ? null : JSON.stringify(${value}))` : value;
 }
 
 function userType(name: string, { type }: JobField): string {
@@ -158,6 +211,8 @@ export function expandJobLists(sql: string, table: JobTable = jobFields): string
   });
 }
 
+// A comment with a placeholder, and the lines up to the comment that closes it. Groups: its indentation, how
+// it opens, the placeholder (which may go on in further comments), how it closes, and the old lines.
 const region =
   /^([ \t]*)(\/\/|<!--) \{\{job\.((?:.*\n[ \t]*\/\/ +)*?.*)\}\}( -->)?[ \t]*\n((?:(?!.*\{\{).*\n)*?)(?=[ \t]*(?:\/\/|<!--) \{\{\/job\}\})/gm;
 
@@ -172,31 +227,65 @@ export function rewriteJobLists(text: string, table: JobTable = jobFields): stri
   });
 }
 
-/** Every file with lists, as it should be. */
-export function generateJobLists(): { path: string; text: string }[] {
-  return ['packages', 'docs', 'test', 'proof']
+interface WrittenFile {
+  path: string;
+  text: string;
+}
+
+/** The files whose lists differ from the table, as they should be. */
+export function generateJobLists(): WrittenFile[] {
+  const rewritten = ['packages', 'docs', 'test', 'proof']
     .flatMap((folder) => listFiles(join(root, folder)))
     .filter((file) => /\.(?:tsx?|md)$/.test(file) && !/[\\/](?:node_modules|dist)[\\/]/.test(file))
     .flatMap((path) => {
       const text = readFileSync(path, 'utf8');
       return text.includes('{{job.') ? [{ path, text: rewriteJobLists(text) }] : [];
     });
+  return formatSources(rewritten.filter(isOther)).filter(isOther);
 }
 
-/** The files whose lists differ from the table. */
+function isOther({ path, text }: WrittenFile): boolean {
+  return readFileSync(path, 'utf8') !== text;
+}
+
+/** The files as `npm run format` leaves them. Biome wraps the long lines of a list. */
+function formatSources(files: WrittenFile[]): WrittenFile[] {
+  if (files.length === 0) return [];
+  const folder = mkdtempSync(join(tmpdir(), 'duly-lists-'));
+  const copyOf = (path: string): string => join(folder, relative(root, path));
+  try {
+    for (const { path, text } of files) {
+      mkdirSync(dirname(copyOf(path)), { recursive: true });
+      writeFileSync(copyOf(path), text);
+    }
+    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome');
+    const { error } = spawnSync(process.execPath, [
+      biome,
+      'format',
+      '--write',
+      '--config-path',
+      root,
+      folder,
+    ]);
+    if (error !== undefined) throw error;
+    // Biome leaves a file with a syntax error as it is; the check of types reports it.
+    return files.map(({ path }) => ({ path, text: readFileSync(copyOf(path), 'utf8') }));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The files whose lists differ from the table, as problems. */
 export function findStaleJobLists(): Problem[] {
-  return generateJobLists()
-    .filter(({ path, text }) => readFileSync(path, 'utf8') !== text)
-    .map(({ path }) => ({
-      path: relative(root, path),
-      line: 1,
-      message: 'lists other job fields than contract/job-fields.ts. Run: npm run generate',
-    }));
+  return generateJobLists().map(({ path }) => ({
+    path: relative(root, path),
+    line: 1,
+    message: 'lists other job fields than contract/job-fields.ts. Run: npm run generate',
+  }));
 }
 
 if (import.meta.main) {
   for (const { path, text } of generateJobLists()) {
-    if (readFileSync(path, 'utf8') === text) continue;
     writeFileSync(path, text);
     console.log(`wrote ${relative(root, path)}`);
   }

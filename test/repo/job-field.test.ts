@@ -1,9 +1,9 @@
-// Adds a passive job field to a copy of the repository, with the edits that docs/internals/changing.md lists.
+// Adds two passive job fields to a copy of the repository, with the edits of docs/internals/changing.md.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createLabelCopy, editedFiles, type LabelCopy, listedFiles } from './label-copy.ts';
+import { createLabelCopy, editedFiles, type LabelCopy, listedFiles, longName } from './label-copy.ts';
 
 let copy: LabelCopy;
 before(async () => {
@@ -16,26 +16,33 @@ test('the page lists the six files that this test edits', () => {
   assert.equal(editedFiles.length, 6);
 });
 
-test('everything compiles with the field, sources and tests', async () => {
+test('what was generated is up to date after formatting', async () => {
+  await copy.node('node_modules/@biomejs/biome/bin/biome', 'format', '--write', 'packages', 'test');
+  assert.deepEqual(JSON.parse(await copy.node('test/repo/fixtures/stale.ts')), []);
+});
+
+test('everything compiles with the fields, sources and tests', async () => {
   await copy.node('node_modules/typescript/bin/tsc', '--project', 'tsconfig.json');
 });
 
-test('the field is stored, claimed and read back as it came, in memory', async () => {
+test('the fields are stored, claimed and read back as they came, in memory', async () => {
   const names = ['every field of a job is read back as it came', 'a claimed job carries what is needed'];
   const patterns = names.map((name) => `--test-name-pattern=${name}`);
   const output = await copy.node('--test', ...patterns, 'packages/core/test/engines/sqlite.test.ts');
   for (const name of names) assert.ok(output.includes(`✔ ${name}`), output);
 });
 
-test('the field is the same however a job was created and wherever it is read', async () => {
-  const seen = JSON.parse(await copy.node('test/repo/fixtures/label-round-trip.ts'));
+test('the fields are the same however a job was created and wherever it is read', async () => {
+  const seen = JSON.parse(await copy.node('test/repo/fixtures/label-round-trip.ts', longName));
   assert.ok(Object.keys(seen).length > 20);
-  for (const [how, label] of Object.entries(seen)) assert.equal(label, 'label of mail', how);
+  for (const [how, values] of Object.entries(seen))
+    assert.equal(values, 'label of mail 2001-09-09T01:46:40.000Z', how);
 });
 
 test('the field is described in the reference, in OpenAPI and in the types of the client', () => {
   const read = (file: string): string => readFileSync(join(copy.folder, file), 'utf8');
   assert.match(read('docs/reference/library.md'), /- `label` \(string \| null\): A word of its task\./);
+  assert.match(read('packages/dashboard/src/pages/job.tsx'), /<Instant at=\{job\.label_read_/);
   assert.match(read('docs/reference/http.md'), /\| `label` \| text or null \| A word of its task\. \|/);
   assert.match(
     read('packages/server/src/client/generated.ts'),

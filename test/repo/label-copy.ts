@@ -21,6 +21,13 @@ import { root } from '../../scripts/source-text.ts';
 const page = 'docs/internals/changing.md';
 const heading = '## Add a passive job field';
 
+/** The second field: an instant, and a name so long that Biome wraps the lines that are generated for it. */
+export const longName = 'labelReadOutLoudToEverybodyInTheRoomAt';
+const longColumn = 'label_read_out_loud_to_everybody_in_the_room_at';
+const longValue = '1_000_000_000_000';
+
+const bothInTest = `      label: 'a label',\n      ${longName}: ${longValue},\n`;
+
 type Edit = readonly [pattern: RegExp, replacement: string];
 
 /** What each file on the page receives. A migration is a new file. */
@@ -39,26 +46,44 @@ const edits: Readonly<Record<string, readonly Edit[] | string>> = {
     json: 'label',
     doc: 'A word of its task.',
   },
+  ${longName}: {
+    column: '${longColumn}',
+    type: 'instant',
+    nullable: true,
+    setBy: 'caller',
+    inRecord: true,
+    inClaim: true,
+    shared: false,
+    json: '${longColumn}',
+    doc: 'When its label was read out.',
+  },
 `,
     ],
   ],
   'packages/core/src/engines/postgres/migrations/<number>_<field>.sql': ['jobs', 'finished', 'dead']
-    .map((table) => `ALTER TABLE duly.${table} ADD COLUMN label text;\n`)
+    .flatMap((table) => [`${table} ADD COLUMN label text`, `${table} ADD COLUMN ${longColumn} bigint`])
+    .map((change) => `ALTER TABLE duly.${change};\n`)
     .join(''),
   'packages/core/src/engines/sqlite/migrations/<number>_<field>.sql': ['jobs', 'finished']
-    .map((table) => `ALTER TABLE ${table} ADD COLUMN label TEXT;\n`)
+    .flatMap((table) => [`${table} ADD COLUMN label TEXT`, `${table} ADD COLUMN ${longColumn} INTEGER`])
+    .map((change) => `ALTER TABLE ${change};\n`)
     .join(''),
   'packages/core/src/jobs/create-job.ts': [
-    [/(?<=export function createdFor[^>]*)(?=>)/, " | 'label'"],
-    [/(?<=export function createdFor[\s\S]*?return \{\n)/, '    label: `label of $' + '{task.name}`,\n'],
+    [/(?<=export function createdFor[^>]*)(?=>)/, ` | 'label' | '${longName}'`],
+    [
+      /(?<=export function createdFor[\s\S]*?return \{\n)/,
+      `    label: \`label of \${task.name}\`,\n    ${longName}: ${longValue},\n`,
+    ],
   ],
   'packages/conformance/src/enqueue.ts': [
-    [/(?<='every field of a job is read back[\s\S]*?jobSpec\(\{\n)/, "      label: 'a label',\n"],
-    [/(?<='every field of a job is read back[\s\S]*?deepEqual\(job, \{\n)/, "      label: 'a label',\n"],
-    [/(?<='a claimed job carries[\s\S]*?jobSpec\(\{\n)/, "      label: 'a label',\n"],
-    [/(?<='a claimed job carries[\s\S]*?deepEqual\(job, \{\n)/, "      label: 'a label',\n"],
+    [/(?<='every field of a job is read back[\s\S]*?jobSpec\(\{\n)/, bothInTest],
+    [/(?<='every field of a job is read back[\s\S]*?deepEqual\(job, \{\n)/, bothInTest],
+    [/(?<='a claimed job carries[\s\S]*?jobSpec\(\{\n)/, bothInTest],
+    [/(?<='a claimed job carries[\s\S]*?deepEqual\(job, \{\n)/, bothInTest],
   ],
-  'docs/reference/semantics.md': [[/$/, '\nThe **label** of a job is a word of its task.\n']],
+  'docs/reference/semantics.md': [
+    [/$/, '\nThe **label** of a job is a word of its task, which may have been read out.\n'],
+  ],
 };
 
 /** The files that the page lists. */
@@ -81,6 +106,8 @@ export interface LabelCopy {
 }
 
 const run = promisify(execFile);
+/** A program that waits for ever would hold the whole run. The longest one is a conformance suite. */
+const timeout = 300_000;
 
 /** Copies the repository, edits exactly these files and generates the rest. */
 export async function createLabelCopy(files: readonly string[] = editedFiles): Promise<LabelCopy> {
@@ -92,10 +119,11 @@ export async function createLabelCopy(files: readonly string[] = editedFiles): P
         const env = { ...process.env };
         // Set in a process of the test runner, where it would change what a test file prints.
         delete env['NODE_TEST_CONTEXT'];
-        return (await run(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 })).stdout;
+        return (await run(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8, timeout })).stdout;
       } catch (error) {
-        const { stdout, stderr } = error as { stdout: string; stderr: string };
-        throw new Error(`node ${args.join(' ')} failed:\n${stdout.slice(-8_000)}\n${stderr.slice(-8_000)}`);
+        const { stdout, stderr, killed } = error as { stdout: string; stderr: string; killed?: boolean };
+        const how = killed === true ? 'ran for too long' : 'failed';
+        throw new Error(`node ${args.join(' ')} ${how}:\n${stdout.slice(-8_000)}\n${stderr.slice(-8_000)}`);
       }
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),

@@ -998,46 +998,25 @@ DECLARE
   v_completed boolean := p_status = 'COMPLETED';
   v_over duly.finished;
 BEGIN
-  v_over.id := p_job.id; v_over.type := p_job.type; v_over.version := p_job.version; v_over.queue := p_job.queue; v_over.tenant := p_job.tenant; v_over.priority := p_job.priority; v_over.input := p_job.input; v_over.metadata := p_job.metadata; v_over.policy := p_job.policy; v_over.origin := p_job.origin; v_over.rank_offset := p_job.rank_offset; v_over.serial := p_job.serial; v_over.copy_of := p_job.copy_of;
+  v_over.id := p_job.id; v_over.type := p_job.type; v_over.version := p_job.version; v_over.queue := p_job.queue; v_over.tenant := p_job.tenant; v_over.priority := p_job.priority; v_over.input := p_job.input; v_over.metadata := p_job.metadata; v_over.policy := p_job.policy; v_over.fence := p_job.fence; v_over.attempt := p_job.attempt; v_over.spent := p_job.spent; v_over.max_attempts := p_job.max_attempts; v_over.losses := p_job.losses; v_over.begun_losses := p_job.begun_losses; v_over.begun_at := p_job.begun_at; v_over.created_at := p_job.created_at; v_over.due_at := p_job.due_at; v_over.claimed_at := p_job.claimed_at; v_over.origin := p_job.origin; v_over.slot := p_job.slot; v_over.parent_id := p_job.parent_id; v_over.parent_key := p_job.parent_key; v_over.cancel_requested_at := p_job.cancel_requested_at; v_over.rank_offset := p_job.rank_offset; v_over.serial := p_job.serial; v_over.copy_of := p_job.copy_of; v_over.dedupe_key := p_job.dedupe_key; v_over.schedule_id := p_job.schedule_id; v_over.started_at := p_job.started_at; v_over.lateness_ms := p_job.lateness_ms; v_over.expire_at := p_job.expire_at; v_over.node := p_job.node; v_over.attempts := p_job.attempts;
   v_over.seq := p_job.seq;
-  v_over.status := p_status;
-  v_over.reason := p_reason;
-  v_over.due_at := p_job.due_at;
-  v_over.expire_at := p_job.expire_at;
-  v_over.created_at := p_job.created_at;
-  v_over.updated_at := p_now;
-  v_over.started_at := p_job.started_at;
-  v_over.lateness_ms := p_job.lateness_ms;
-  v_over.finished_at := p_now;
-  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
-  v_over.fence := p_job.fence;
-  v_over.node := p_job.node;
-  v_over.claimed_at := p_job.claimed_at;
-  v_over.begun_at := p_job.begun_at;
-  v_over.attempt := p_job.attempt;
-  v_over.spent := p_job.spent;
-  v_over.max_attempts := p_job.max_attempts;
-  v_over.losses := p_job.losses;
-  v_over.begun_losses := p_job.begun_losses;
-  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
-  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
-  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
-  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
-  v_over.cancel_requested_at := p_job.cancel_requested_at;
-  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
-  v_over.dedupe_key := p_job.dedupe_key;
-  v_over.parent_id := p_job.parent_id;
-  v_over.parent_key := p_job.parent_key;
-  v_over.schedule_id := p_job.schedule_id;
-  v_over.slot := p_job.slot;
   v_over.slot_at := p_job.slot_at;
   v_over.slot_allow := p_job.slot_allow;
   v_over.slot_details := p_job.slot_details;
   v_over.retention_ms := p_job.retention_ms;
   v_over.dead_retention_ms := p_job.dead_retention_ms;
+  v_over.status := p_status;
+  v_over.reason := p_reason;
+  v_over.updated_at := p_now;
+  v_over.finished_at := p_now;
+  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
+  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
+  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
+  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
+  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
+  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
-  v_over.attempts := p_job.attempts;
   -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
   -- earlier attempt, because the columns hold one error.
   IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN
@@ -1513,7 +1492,7 @@ END $$;
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
-  v_type text := p_plain -> 'shared' ->> 'type'; v_version integer := p_plain -> 'shared' ->> 'version'; v_queue text := p_plain -> 'shared' ->> 'queue'; v_tenant text := p_plain -> 'shared' ->> 'tenant'; v_priority integer := p_plain -> 'shared' ->> 'priority'; v_input text := p_plain -> 'shared' ->> 'input'; v_metadata text := p_plain -> 'shared' ->> 'metadata'; v_policy text := p_plain -> 'shared' ->> 'policy'; v_origin text := p_plain -> 'shared' ->> 'origin'; v_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; v_copy_of text := p_plain -> 'shared' ->> 'copyOf';
+  shared_type text := p_plain -> 'shared' ->> 'type'; shared_version integer := p_plain -> 'shared' ->> 'version'; shared_queue text := p_plain -> 'shared' ->> 'queue'; shared_tenant text := p_plain -> 'shared' ->> 'tenant'; shared_priority integer := p_plain -> 'shared' ->> 'priority'; shared_input text := p_plain -> 'shared' ->> 'input'; shared_metadata text := p_plain -> 'shared' ->> 'metadata'; shared_policy text := p_plain -> 'shared' ->> 'policy'; shared_origin text := p_plain -> 'shared' ->> 'origin'; shared_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; shared_copy_of text := p_plain -> 'shared' ->> 'copyOf';
   v_at bigint := p_plain -> 'shared' ->> 'at';
   v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
   v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
@@ -1530,7 +1509,7 @@ BEGIN
     INSERT INTO duly.jobs (
       id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at,
       max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT s.id, coalesce(s.type::text, v_type), coalesce(s.version::integer, v_version), coalesce(s.queue::text, v_queue), coalesce(s.tenant::text, v_tenant), coalesce(s.priority::integer, v_priority), coalesce(s.input::text, v_input), coalesce(s.metadata::text, v_metadata), coalesce(s.policy::text, v_policy), coalesce(s.origin::text, v_origin), coalesce(s.rank_offset::bigint, v_rank_offset), coalesce(s.copy_of::text, v_copy_of),
+    SELECT s.id, coalesce(s.type::text, shared_type), coalesce(s.version::integer, shared_version), coalesce(s.queue::text, shared_queue), coalesce(s.tenant::text, shared_tenant), coalesce(s.priority::integer, shared_priority), coalesce(s.input::text, shared_input), coalesce(s.metadata::text, shared_metadata), coalesce(s.policy::text, shared_policy), coalesce(s.origin::text, shared_origin), coalesce(s.rank_offset::bigint, shared_rank_offset), coalesce(s.copy_of::text, shared_copy_of),
       CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.due,
       d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
@@ -1549,7 +1528,7 @@ BEGIN
       retention_ms, dead_retention_ms)
     CROSS JOIN LATERAL (
       SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
-        coalesce(s.rank_offset::bigint, v_rank_offset) AS rank_offset) d
+        coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
@@ -1616,10 +1595,7 @@ BEGIN
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
     SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
-    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
-      CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
-      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END
-      )
+    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at), CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END, CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
@@ -2025,20 +2001,19 @@ BEGIN
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = ANY (ARRAY[l.id])
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
-      l.step_of AS lease_step_of, l.i, l.result),
+      l.step_of AS lease_step_of, l.i AS lease_i, l.result AS lease_result),
   over AS (
     INSERT INTO duly.finished (
-      seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, reason, due_at, expire_at, created_at,
-      updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-      parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, result, attempts)
-    SELECT seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, 'COMPLETED', 'returned', due_at, expire_at, created_at,
-      p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
-      cancel_requested_at, cancelled_by, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow,
-      slot_details, retention_ms, dead_retention_ms, result, attempts
+      seq, id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, rank_offset, copy_of, schedule_id, started_at, lateness_ms, expire_at, node, attempts, status, reason, updated_at, finished_at, prune_at,
+      percent, message, step, step_of, cancelled_by, result,
+      slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT seq,
+      id, type, version, queue, tenant, priority, input, metadata, policy, lease_fence, attempt, spent + 1, max_attempts, losses, begun_losses, lease_begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, rank_offset, copy_of, schedule_id, started_at, lateness_ms, expire_at, node, attempts,
+      'COMPLETED', 'returned', p_now, p_now, p_now + retention_ms,
+      100, lease_message, lease_step, lease_step_of, cancelled_by, lease_result,
+      slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
     FROM gone)
-  SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
+  SELECT array_agg(lease_i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids), json_build_array(v_ids,
     CASE WHEN v_types[1] = ALL (v_types) THEN to_json(v_types[1]) ELSE to_json(v_types) END, 'COMPLETED', 'returned', 100)::text);
@@ -2209,10 +2184,8 @@ BEGIN
       UNION ALL
       SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
     SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
-        json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
-        CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
-        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END
-        ),
+        json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at), CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END, CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END,
+          CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
       'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt, 'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'claimedAt', claimed_at, 'origin', origin) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
@@ -2519,10 +2492,8 @@ BEGIN
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
-      'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
-        json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
-        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL
-        ),
+      'columns', json_build_array(
+        p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now), json_build_array(v_due), CASE WHEN s."tenant" IS NOT NULL THEN json_build_array(s."tenant") END, CASE WHEN s."metadata" IS NOT NULL THEN json_build_array(s."metadata") END, NULL, NULL),
       'type', s."type", 'version', s."version", 'queue', s."queue", 'priority', s."priority", 'policy', s."policy", 'origin', s."origin", 'claimedAt', v_now, 'attempt', 1,
       'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
   END IF;
@@ -2725,15 +2696,12 @@ BEGIN
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
   INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, created_at, updated_at, fence, node, claimed_at,
-    attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details,
-    retention_ms, dead_retention_ms, error, attempts)
+    created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts,
+    slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
   VALUES (
-    p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'replayed',
-    p_now, v_over.created_at, p_now, nextval('duly.fence'), v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent,
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.dedupe_key,
-    v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.slot_at, v_over.slot_allow, v_over.slot_details,
-    v_over.retention_ms, v_over.dead_retention_ms, v_over.error, v_attempts)
+    v_over.created_at, v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent, v_over.dedupe_key, v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.error, p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'replayed', p_now, p_now, nextval('duly.fence'),
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
+    v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
   RETURNING * INTO v_job;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
@@ -3847,29 +3815,19 @@ END $$;` },
   { number: 9, name: 'reading', sql: `-- Jobs as readers see them, live and over, with the same columns.
 
 CREATE VIEW duly.live_1 AS
-SELECT j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, j.origin, j.serial, j.copy_of, j.seq, j.status, j.reason, j.due_at, j.expire_at, j.created_at,
-  greatest(j.updated_at, l.reported_at) AS updated_at, j.started_at, j.lateness_ms, NULL::bigint AS finished_at, false AS dead,
-  coalesce(l.fence, j.fence) AS fence, l.until_at AS lease_until, j.node, j.claimed_at,
-  CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses,
-  CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message,
-  CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of,
-  j.cancel_requested_at, j.cancelled_by, j.dedupe_key, j.parent_id, j.parent_key, j.schedule_id, j.slot,
-  j.slot_at, j.slot_details, j.error, NULL::text AS result, j.attempts,
+SELECT j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, coalesce(l.fence, j.fence) AS fence, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot, j.parent_id, j.parent_key, j.cancel_requested_at, j.status, j.reason, j.serial, j.copy_of, j.dedupe_key, j.schedule_id, j.started_at, j.lateness_ms, greatest(j.updated_at, l.reported_at) AS updated_at, NULL::bigint AS finished_at, j.expire_at, j.node, CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message, CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of, j.cancelled_by, j.error, NULL::text AS result, j.attempts,
+  j.seq, false AS dead, l.until_at AS lease_until, j.slot_at, j.slot_details,
   CASE WHEN j.status = 'BLOCKED' THEN (
     SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
 FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
 
 CREATE VIEW duly.over_1 AS
-SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, serial, copy_of, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  finished_at, true AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
-  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, status, reason, serial, copy_of, dedupe_key, schedule_id, started_at, lateness_ms, updated_at, finished_at, expire_at, node, percent, message, step, step_of, cancelled_by, error, result, attempts,
+  seq, true AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.dead
 UNION ALL
-SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, serial, copy_of, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  finished_at, false AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
-  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
+SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, status, reason, serial, copy_of, dedupe_key, schedule_id, started_at, lateness_ms, updated_at, finished_at, expire_at, node, percent, message, step, step_of, cancelled_by, error, result, attempts,
+  seq, false AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.finished;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the

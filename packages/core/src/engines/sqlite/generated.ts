@@ -15,13 +15,9 @@ WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
     askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
   updated_at = :now
 WHERE seq = :seq`,
-    revive: `INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, created_at, updated_at,
-  fence, node, claimed_at, attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, error, attempts
-)
-SELECT id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'replayed', :now, created_at, :now,
-  :fence, node, claimed_at, attempt, spent,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), dedupe_key, parent_id, parent_key, schedule_id, slot, error, :attempts
+    revive: `INSERT INTO jobs (created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts, attempts)
+SELECT created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'replayed', :now, :now, :fence,
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
 FROM finished WHERE id = :id`,
     discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
   },
@@ -139,42 +135,31 @@ ON CONFLICT (id) DO NOTHING`,
   fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
-    state: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
-  policy
+    state: `SELECT id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy, seq, solo
 FROM jobs WHERE id = ?`,
-    stateBySeq: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
-  policy
+    stateBySeq: `SELECT id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy, seq, solo
 FROM jobs WHERE seq = ?`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,
     finishedBrief: `SELECT seq, id, type, tenant, status, due_at, finished_at, fence, dead FROM finished WHERE id = ?`,
     place: `UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - due_at), due_at = ?, updated_at = ? WHERE seq = ?`,
     finish: `INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, expire_at, created_at,
-  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
+  seq, id, type, version, queue, tenant, priority, input, metadata, policy, attempt, max_attempts, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, rank_offset, serial, copy_of, dedupe_key, schedule_id, expire_at, node, attempts,
+  status, reason, updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, spent,
+  losses, begun_losses, percent, message, step, step_of, cancelled_by, error, result
 )
-SELECT seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, ?, ?, due_at, expire_at, created_at,
-  ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
-  max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
-  cancel_requested_at, coalesce(?, cancelled_by),
-  dedupe_key, parent_id, parent_key, schedule_id, slot,
-  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts
+SELECT seq, id, type, version, queue, tenant, priority, input, metadata, policy, attempt, max_attempts, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, rank_offset, serial, copy_of, dedupe_key, schedule_id, expire_at, node, attempts,
+  ?, ?, ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, ?,
+  ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of), coalesce(?, cancelled_by),
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?
 FROM jobs WHERE seq = ?`,
     finishMany: `INSERT OR REPLACE INTO finished (
-  seq, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, expire_at, created_at,
-  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
+  seq, id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, rank_offset, serial, copy_of, dedupe_key, schedule_id, started_at, lateness_ms, expire_at, node, attempts, status, reason, updated_at, finished_at, dead, prune_at,
+  percent, message, step, step_of, cancelled_by, error, result
 )
-SELECT seq, jobs.id, jobs.type, jobs.version, jobs.queue, jobs.tenant, jobs.priority, jobs.input, jobs.metadata, jobs.policy, jobs.origin, jobs.rank_offset, jobs.serial, jobs.copy_of, 'COMPLETED', :reason, due_at, expire_at, created_at,
-  :now, started_at, lateness_ms, :now, 0, :now + json_extract(policy, '$.retentionMs'), fence, node, claimed_at, begun_at,
-  attempt, spent + (list.value ->> 3),
-  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, NULL, list.value ->> 2, attempts
+SELECT seq, jobs.id, jobs.type, jobs.version, jobs.queue, jobs.tenant, jobs.priority, jobs.input, jobs.metadata, jobs.policy, jobs.fence, jobs.attempt, spent + (list.value ->> 3), jobs.max_attempts, jobs.losses, jobs.begun_losses, jobs.begun_at, jobs.created_at, jobs.due_at, jobs.claimed_at, jobs.origin, jobs.slot, jobs.parent_id, jobs.parent_key, jobs.cancel_requested_at, jobs.rank_offset, jobs.serial, jobs.copy_of, jobs.dedupe_key, jobs.schedule_id, jobs.started_at, jobs.lateness_ms, jobs.expire_at, jobs.node, jobs.attempts,
+  'COMPLETED', :reason, :now, :now, 0, :now + json_extract(policy, '$.retentionMs'),
+  100, message, step, step_of, cancelled_by, NULL, list.value ->> 2
 FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.id = list.value ->> 0
 WHERE fence = list.value ->> 1 AND status = 'RUNNING'
 RETURNING seq, id, type, tenant, dedupe_key, serial`,
@@ -197,14 +182,14 @@ UNION SELECT waits_for FROM schedules WHERE waits_for IN (SELECT value FROM json
     serialHolder: `SELECT job FROM places WHERE kind = 'serial' AND ref = ?`,
     holdSerial: `INSERT INTO places (kind, ref, job) VALUES ('serial', ?, ?)`,
     releaseSerial: `DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?`,
-    unpromotedOfSerial: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+    unpromotedOfSerial: `SELECT id, type, tenant, status, reason, rank_offset, due_at, serial, percent, seq
 FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq`,
     nextInLine: `SELECT job AS seq, order_at FROM gates WHERE kind = 'serial' AND ref = ? ORDER BY order_at, job LIMIT 1`,
     removeSerialGate: `DELETE FROM gates WHERE kind = 'serial' AND ref = ? AND job = ?`,
     isWaitedFor: `SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1`,
     wakeSchedules: `UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)`,
-    promotable: `SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+    promotable: `SELECT id, type, tenant, status, reason, rank_offset, due_at, serial, percent, seq
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
 ORDER BY due_at, seq LIMIT ? + 0`,

@@ -3,7 +3,13 @@
  * free.
  */
 
-import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../contract/engine.ts';
+import type {
+  AttemptRecord,
+  JobError,
+  JobFieldValue,
+  ReportBody,
+  SettleReason,
+} from '../../contract/engine.ts';
 import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
 import { storedRetried } from '../shared/stored-words.ts';
 import type { KeyRow } from './dedupe.ts';
@@ -12,99 +18,105 @@ import type { Work } from './work.ts';
 
 /** The columns of a live job that transitions need. */
 export interface JobStateRow {
-  seq: number;
-  id: string;
-  type: string;
-  tenant: string | null;
-  status: JobStatus;
-  reason: string | null;
-  solo: number;
-  rank_offset: number;
-  due_at: number;
-  expire_at: number | null;
-  created_at: number;
-  started_at: number | null;
-  claimed_at: number | null;
-  begun_at: number | null;
-  fence: number;
-  node: string | null;
-  attempt: number;
-  spent: number;
-  max_attempts: number;
-  losses: number;
-  begun_losses: number;
-  percent: number;
-  dedupe_key: string | null;
-  serial: string | null;
-  schedule_id: string | null;
-  parent_id: string | null;
-  cancel_requested_at: number | null;
+  // {{job.state | %column: JobFieldValue<'%field'>; | policy=policy: string;}}
+  id: JobFieldValue<'id'>;
+  type: JobFieldValue<'type'>;
+  tenant: JobFieldValue<'tenant'>;
+  status: JobFieldValue<'status'>;
+  reason: JobFieldValue<'reason'>;
+  rank_offset: JobFieldValue<'rankOffsetMs'>;
+  due_at: JobFieldValue<'dueAt'>;
+  expire_at: JobFieldValue<'expireAt'>;
+  created_at: JobFieldValue<'createdAt'>;
+  started_at: JobFieldValue<'startedAt'>;
+  claimed_at: JobFieldValue<'claimedAt'>;
+  begun_at: JobFieldValue<'begunAt'>;
+  fence: JobFieldValue<'fence'>;
+  node: JobFieldValue<'node'>;
+  attempt: JobFieldValue<'attempt'>;
+  spent: JobFieldValue<'spent'>;
+  max_attempts: JobFieldValue<'maxAttempts'>;
+  losses: JobFieldValue<'losses'>;
+  begun_losses: JobFieldValue<'begunLosses'>;
+  percent: JobFieldValue<'percent'>;
+  dedupe_key: JobFieldValue<'dedupeKey'>;
+  serial: JobFieldValue<'serial'>;
+  schedule_id: JobFieldValue<'scheduleId'>;
+  parent_id: JobFieldValue<'parentId'>;
+  cancel_requested_at: JobFieldValue<'cancelRequestedAt'>;
   policy: string;
+  // {{/job}}
+  seq: number;
+  solo: number;
 }
 
 /** The same columns, in the order of the statements. */
 type JobStateTuple = [
-  seq: number,
-  id: string,
-  type: string,
-  tenant: string | null,
-  status: JobStatus,
-  reason: string | null,
-  solo: number,
-  rank_offset: number,
-  due_at: number,
-  expire_at: number | null,
-  created_at: number,
-  started_at: number | null,
-  claimed_at: number | null,
-  begun_at: number | null,
-  fence: number,
-  node: string | null,
-  attempt: number,
-  spent: number,
-  max_attempts: number,
-  losses: number,
-  begun_losses: number,
-  percent: number,
-  dedupe_key: string | null,
-  serial: string | null,
-  schedule_id: string | null,
-  parent_id: string | null,
-  cancel_requested_at: number | null,
+  // {{job.state | %column: JobFieldValue<'%field'>, | policy=policy: string,}}
+  id: JobFieldValue<'id'>,
+  type: JobFieldValue<'type'>,
+  tenant: JobFieldValue<'tenant'>,
+  status: JobFieldValue<'status'>,
+  reason: JobFieldValue<'reason'>,
+  rank_offset: JobFieldValue<'rankOffsetMs'>,
+  due_at: JobFieldValue<'dueAt'>,
+  expire_at: JobFieldValue<'expireAt'>,
+  created_at: JobFieldValue<'createdAt'>,
+  started_at: JobFieldValue<'startedAt'>,
+  claimed_at: JobFieldValue<'claimedAt'>,
+  begun_at: JobFieldValue<'begunAt'>,
+  fence: JobFieldValue<'fence'>,
+  node: JobFieldValue<'node'>,
+  attempt: JobFieldValue<'attempt'>,
+  spent: JobFieldValue<'spent'>,
+  max_attempts: JobFieldValue<'maxAttempts'>,
+  losses: JobFieldValue<'losses'>,
+  begun_losses: JobFieldValue<'begunLosses'>,
+  percent: JobFieldValue<'percent'>,
+  dedupe_key: JobFieldValue<'dedupeKey'>,
+  serial: JobFieldValue<'serial'>,
+  schedule_id: JobFieldValue<'scheduleId'>,
+  parent_id: JobFieldValue<'parentId'>,
+  cancel_requested_at: JobFieldValue<'cancelRequestedAt'>,
   policy: string,
+  // {{/job}}
+  seq: number,
+  solo: number,
 ];
 
 function toJobState(row: JobStateTuple | undefined): JobStateRow | undefined {
   if (row === undefined) return undefined;
   return {
-    seq: row[0],
-    id: row[1],
-    type: row[2],
-    tenant: row[3],
-    status: row[4],
-    reason: row[5],
-    solo: row[6],
-    rank_offset: row[7],
-    due_at: row[8],
-    expire_at: row[9],
-    created_at: row[10],
-    started_at: row[11],
-    claimed_at: row[12],
-    begun_at: row[13],
-    fence: row[14],
-    node: row[15],
-    attempt: row[16],
-    spent: row[17],
-    max_attempts: row[18],
-    losses: row[19],
-    begun_losses: row[20],
-    percent: row[21],
-    dedupe_key: row[22],
-    serial: row[23],
-    schedule_id: row[24],
-    parent_id: row[25],
-    cancel_requested_at: row[26],
-    policy: row[27],
+    // {{job.state | %column: row[%n],}}
+    id: row[0],
+    type: row[1],
+    tenant: row[2],
+    status: row[3],
+    reason: row[4],
+    rank_offset: row[5],
+    due_at: row[6],
+    expire_at: row[7],
+    created_at: row[8],
+    started_at: row[9],
+    claimed_at: row[10],
+    begun_at: row[11],
+    fence: row[12],
+    node: row[13],
+    attempt: row[14],
+    spent: row[15],
+    max_attempts: row[16],
+    losses: row[17],
+    begun_losses: row[18],
+    percent: row[19],
+    dedupe_key: row[20],
+    serial: row[21],
+    schedule_id: row[22],
+    parent_id: row[23],
+    cancel_requested_at: row[24],
+    policy: row[25],
+    // {{/job}}
+    seq: row[26],
+    solo: row[27],
   };
 }
 

@@ -14,7 +14,11 @@ export const failureRate = defineAlertKind({
   describe: 'more than {above} % fail within {window}, of at least {min_count}',
   fields: {
     abovePercent: {
-      ...{ json: 'above', type: 'number', default: 5, min: 0, max: 100 },
+      json: 'above',
+      type: 'number',
+      default: 5,
+      min: 0,
+      max: 100,
       label: 'More than, per cent',
       doc: 'Per cent.',
     },

@@ -343,46 +343,25 @@ DECLARE
   v_completed boolean := p_status = 'COMPLETED';
   v_over duly.finished;
 BEGIN
-  {{job.caller | v_over.%column := p_job.%column; |}}
+  {{job.kept | v_over.%column := p_job.%column; |}}
   v_over.seq := p_job.seq;
-  v_over.status := p_status;
-  v_over.reason := p_reason;
-  v_over.due_at := p_job.due_at;
-  v_over.expire_at := p_job.expire_at;
-  v_over.created_at := p_job.created_at;
-  v_over.updated_at := p_now;
-  v_over.started_at := p_job.started_at;
-  v_over.lateness_ms := p_job.lateness_ms;
-  v_over.finished_at := p_now;
-  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
-  v_over.fence := p_job.fence;
-  v_over.node := p_job.node;
-  v_over.claimed_at := p_job.claimed_at;
-  v_over.begun_at := p_job.begun_at;
-  v_over.attempt := p_job.attempt;
-  v_over.spent := p_job.spent;
-  v_over.max_attempts := p_job.max_attempts;
-  v_over.losses := p_job.losses;
-  v_over.begun_losses := p_job.begun_losses;
-  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
-  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
-  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
-  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
-  v_over.cancel_requested_at := p_job.cancel_requested_at;
-  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
-  v_over.dedupe_key := p_job.dedupe_key;
-  v_over.parent_id := p_job.parent_id;
-  v_over.parent_key := p_job.parent_key;
-  v_over.schedule_id := p_job.schedule_id;
-  v_over.slot := p_job.slot;
   v_over.slot_at := p_job.slot_at;
   v_over.slot_allow := p_job.slot_allow;
   v_over.slot_details := p_job.slot_details;
   v_over.retention_ms := p_job.retention_ms;
   v_over.dead_retention_ms := p_job.dead_retention_ms;
+  v_over.status := p_status;
+  v_over.reason := p_reason;
+  v_over.updated_at := p_now;
+  v_over.finished_at := p_now;
+  v_over.prune_at := p_now + CASE WHEN p_status = 'FAILED' THEN p_job.dead_retention_ms ELSE p_job.retention_ms END;
+  v_over.percent := CASE WHEN v_completed THEN 100 ELSE coalesce((p_progress ->> 'percent')::double precision, p_job.percent) END;
+  v_over.message := coalesce(p_progress ->> 'message', p_job.message);
+  v_over.step := coalesce((p_progress ->> 'step')::double precision, p_job.step);
+  v_over.step_of := coalesce((p_progress ->> 'of')::double precision, p_job.step_of);
+  v_over.cancelled_by := coalesce(p_cancelled_by, p_job.cancelled_by);
   v_over.error := CASE WHEN NOT v_completed THEN coalesce(p_error, p_job.error) END;
   v_over.result := p_result;
-  v_over.attempts := p_job.attempts;
   -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
   -- earlier attempt, because the columns hold one error.
   IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN

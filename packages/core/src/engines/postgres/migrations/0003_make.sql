@@ -365,7 +365,7 @@ END $$;
 CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
-  {{job.caller -id -serial | v_%column %sql := p_plain -> 'shared' ->> '%field'; |}}
+  {{job.caller -id -serial | shared_%column %sql := p_plain -> 'shared' ->> '%field'; |}}
   v_at bigint := p_plain -> 'shared' ->> 'at';
   v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
   v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
@@ -382,7 +382,7 @@ BEGIN
     INSERT INTO duly.jobs (
       {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at,
       max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT {{job.caller -serial | coalesce(s.%column::%sql, v_%column) | , | id=s.id}},
+    SELECT {{job.caller -serial | coalesce(s.%column::%sql, shared_%column) | , | id=s.id}},
       CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.due,
       d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
@@ -401,7 +401,7 @@ BEGIN
       retention_ms, dead_retention_ms)
     CROSS JOIN LATERAL (
       SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
-        coalesce(s.rank_offset::bigint, v_rank_offset) AS rank_offset) d
+        coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;

@@ -59,10 +59,9 @@ BEGIN
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
     SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
-    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at),
-      CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END,
-      CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END
-      {{job.claimRest | , CASE WHEN count(%column) > 0 THEN json_agg(%column) END |}})
+    json_build_array({{job.claimColumns | CASE WHEN count(%column) > 0 THEN json_agg(%column) END | ,
+      | id=json_agg(id) | fence=json_agg(fence) | input=json_agg(input) | createdAt=json_agg(created_at) | dueAt=json_agg(due_at)
+      | slot=CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END}})
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;

@@ -158,20 +158,19 @@ BEGIN
   gone AS (
     DELETE FROM duly.jobs j USING lease l WHERE j.id = ANY (ARRAY[l.id])
     RETURNING j.*, l.fence AS lease_fence, l.begun_at AS lease_begun_at, l.message AS lease_message, l.step AS lease_step,
-      l.step_of AS lease_step_of, l.i, l.result),
+      l.step_of AS lease_step_of, l.i AS lease_i, l.result AS lease_result),
   over AS (
     INSERT INTO duly.finished (
-      seq, {{job.caller -serial}}, status, reason, due_at, expire_at, created_at,
-      updated_at, started_at, lateness_ms, finished_at, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-      max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-      parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, result, attempts)
-    SELECT seq, {{job.caller -serial}}, 'COMPLETED', 'returned', due_at, expire_at, created_at,
-      p_now, started_at, lateness_ms, p_now, p_now + retention_ms, lease_fence, node, claimed_at, lease_begun_at, attempt,
-      spent + 1, max_attempts, losses, begun_losses, 100, lease_message, lease_step, lease_step_of,
-      cancel_requested_at, cancelled_by, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow,
-      slot_details, retention_ms, dead_retention_ms, result, attempts
+      seq, {{job.kept -dedupeKey -serial}}, status, reason, updated_at, finished_at, prune_at,
+      percent, message, step, step_of, cancelled_by, result,
+      slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT seq,
+      {{job.kept -dedupeKey -serial | %column | , | fence=lease_fence | begunAt=lease_begun_at | spent=spent + 1}},
+      'COMPLETED', 'returned', p_now, p_now, p_now + retention_ms,
+      100, lease_message, lease_step, lease_step_of, cancelled_by, lease_result,
+      slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
     FROM gone)
-  SELECT array_agg(i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
+  SELECT array_agg(lease_i), array_agg(id), array_agg(type) INTO v_done, v_ids, v_types FROM gone;
   IF v_ids IS NULL THEN RETURN '{}'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (p_now, cardinality(v_ids), json_build_array(v_ids,
     CASE WHEN v_types[1] = ALL (v_types) THEN to_json(v_types[1]) ELSE to_json(v_types) END, 'COMPLETED', 'returned', 100)::text);
@@ -342,10 +341,11 @@ BEGIN
       UNION ALL
       SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
     SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
-        json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at),
-        CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END,
-        CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END, CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END
-        {{job.claimRest | , CASE WHEN %column IS NOT NULL THEN json_build_array(%column) END |}}),
+        {{job.claimColumns | CASE WHEN %column IS NOT NULL THEN json_build_array(%column) END | ,
+        | id=json_build_array(id) | fence=json_build_array(fence) | input=json_build_array(input)
+        | createdAt=json_build_array(created_at) | dueAt=json_build_array(due_at)
+        | slot=CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END,
+          CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END}}),
       {{job.claim +shared | '%field', %column}}) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
@@ -653,11 +653,10 @@ BEGIN
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
-      'columns', json_build_array(p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now),
-        json_build_array(v_due), CASE WHEN s.tenant IS NOT NULL THEN json_build_array(s.tenant) END,
-        CASE WHEN s.metadata IS NOT NULL THEN json_build_array(s.metadata) END, NULL, NULL
-        {{job.claim +caller -shared -id -tenant -input -metadata
-        | , CASE WHEN s."%field" IS NOT NULL THEN json_build_array(s."%field") END |}}),
+      'columns', json_build_array(
+        {{job.claimColumns | CASE WHEN s."%field" IS NOT NULL THEN json_build_array(s."%field") END | ,
+        | id=p_ids | fence=json_build_array(v_fence) | input=json_build_array(coalesce(p_inputs[1], s.input))
+        | createdAt=json_build_array(v_now) | dueAt=json_build_array(v_due) | slot=NULL, NULL}}),
       {{job.claim +caller +shared | '%field', s."%field"}}, 'claimedAt', v_now, 'attempt', 1,
       'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
   END IF;

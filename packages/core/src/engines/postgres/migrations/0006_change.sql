@@ -181,15 +181,12 @@ BEGIN
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
   INSERT INTO duly.jobs (
-    {{job.caller}}, status, reason, due_at, created_at, updated_at, fence, node, claimed_at,
-    attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details,
-    retention_ms, dead_retention_ms, error, attempts)
+    {{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts,
+    slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
   VALUES (
-    {{job.caller | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'replayed',
-    p_now, v_over.created_at, p_now, nextval('duly.fence'), v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent,
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer, v_over.dedupe_key,
-    v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.slot_at, v_over.slot_allow, v_over.slot_details,
-    v_over.retention_ms, v_over.dead_retention_ms, v_over.error, v_attempts)
+    {{job.revived | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'replayed', p_now, p_now, nextval('duly.fence'),
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
+    v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
   RETURNING * INTO v_job;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN

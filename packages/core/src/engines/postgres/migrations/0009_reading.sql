@@ -1,29 +1,28 @@
 -- Jobs as readers see them, live and over, with the same columns.
 
 CREATE VIEW duly.live_1 AS
-SELECT {{job.caller -rankOffsetMs | j.%column}}, j.seq, j.status, j.reason, j.due_at, j.expire_at, j.created_at,
-  greatest(j.updated_at, l.reported_at) AS updated_at, j.started_at, j.lateness_ms, NULL::bigint AS finished_at, false AS dead,
-  coalesce(l.fence, j.fence) AS fence, l.until_at AS lease_until, j.node, j.claimed_at,
-  CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses,
-  CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message,
-  CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of,
-  j.cancel_requested_at, j.cancelled_by, j.dedupe_key, j.parent_id, j.parent_key, j.schedule_id, j.slot,
-  j.slot_at, j.slot_details, j.error, NULL::text AS result, j.attempts,
+SELECT {{job.columns -rankOffsetMs | j.%column | ,
+    | fence=coalesce(l.fence, j.fence) AS fence
+    | begunAt=CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at
+    | updatedAt=greatest(j.updated_at, l.reported_at) AS updated_at
+    | finishedAt=NULL::bigint AS finished_at
+    | percent=CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent
+    | message=CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message
+    | step=CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step
+    | stepOf=CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of
+    | result=NULL::text AS result}},
+  j.seq, false AS dead, l.until_at AS lease_until, j.slot_at, j.slot_details,
   CASE WHEN j.status = 'BLOCKED' THEN (
     SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
 FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
 
 CREATE VIEW duly.over_1 AS
-SELECT {{job.caller -rankOffsetMs}}, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  finished_at, true AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
-  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
+SELECT {{job.columns -rankOffsetMs}},
+  seq, true AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.dead
 UNION ALL
-SELECT {{job.caller -rankOffsetMs}}, seq, status, reason, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  finished_at, false AS dead, fence, NULL::bigint AS lease_until, node, claimed_at, begun_at, attempt, spent, max_attempts, losses,
-  begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by, dedupe_key, parent_id, parent_key,
-  schedule_id, slot, slot_at, slot_details, error, result, attempts, NULL::json AS gates
+SELECT {{job.columns -rankOffsetMs}},
+  seq, false AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.finished;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the

@@ -1,4 +1,4 @@
-import type { ClaimedJob, JobFieldValue } from '../../../contract/engine.ts';
+import type { ClaimedJob, JobFieldName, JobFieldValue } from '../../../contract/engine.ts';
 import { toSlot } from '../rows.ts';
 import type { Work } from '../work.ts';
 
@@ -36,19 +36,25 @@ export type LeasedColumns =
       // {{/job}}
     ];
 
-/** Jobs that were just taken and share most fields: what they have in common once, the rest by columns; a column that is null is null for all. */
+/** The values of one field of several jobs; null: it is null for all of them. */
+type ColumnOf<Name extends JobFieldName> =
+  | JobFieldValue<Name>[]
+  | (null extends JobFieldValue<Name> ? null : never);
+
+/** Jobs that were just taken and share most fields: what they have in common once, the rest by columns. */
 export interface UniformClaim {
   columns: [
-    id: string[],
-    fence: number[],
-    input: string[],
-    created_at: number[],
-    due_at: number[],
-    tenant: string[] | null,
-    metadata: string[] | null,
-    slot: string[] | null,
-    slot_details: string[] | null,
-    // {{job.claimRest | %field?: JobFieldValue<'%field'>[],}}
+    // {{job.claimColumns | %field: ColumnOf<'%field'>,
+    //   | slot*2=slot: ColumnOf<'slot'>,\nslotDetails: ColumnOf<'slot'>,}}
+    id: ColumnOf<'id'>,
+    fence: ColumnOf<'fence'>,
+    input: ColumnOf<'input'>,
+    createdAt: ColumnOf<'createdAt'>,
+    dueAt: ColumnOf<'dueAt'>,
+    tenant: ColumnOf<'tenant'>,
+    metadata: ColumnOf<'metadata'>,
+    slot: ColumnOf<'slot'>,
+    slotDetails: ColumnOf<'slot'>,
     // {{/job}}
   ];
   // {{job.claim +shared | %field: JobFieldValue<'%field'>; | policy=policy: string; | claimedAt=claimedAt: number;}}
@@ -68,63 +74,38 @@ export interface UniformClaim {
 }
 
 function uniformToClaimedJobs(work: Work, taken: UniformClaim): ClaimedJob[] {
-  const [
-    ids,
-    fences,
-    inputs,
-    createdAts,
-    dueAts,
-    tenants,
-    metadata,
-    slots,
-    details,
-    // {{job.claimRest | %field,}}
-    // {{/job}}
-  ] = taken.columns;
-  const {
-    // {{job.claim +shared -policy | %field,}}
-    type,
-    version,
-    queue,
-    priority,
-    attempt,
-    spent,
-    maxAttempts,
-    losses,
-    begunLosses,
-    claimedAt,
-    origin,
-    // {{/job}}
-  } = taken;
+  const { columns } = taken;
   const policy = work.policy(taken.policy);
   work.scanHints?.noteLane(taken);
 
-  return ids.map((id, i) => ({
+  // Fields are read by position or from `taken`: as names of variables they could be those of others.
+  return columns[0].map((id, i) => ({
+    // {{job.claimColumns | %field: (columns[%n]?.[i] ?? null) as JobFieldValue<'%field'>, | id=id,
+    //   | slot*2=slot: toSlot(columns[%n]?.[i] ?? null, columns[%next]?.[i] ?? null),}}
     id,
-    tenant: tenants?.[i] ?? null,
-    input: inputs[i] as string,
-    metadata: metadata?.[i] ?? null,
-    fence: fences[i] as number,
-    createdAt: createdAts[i] as number,
-    dueAt: dueAts[i] as number,
-    // {{job.claimRest | %field: (%field?.[i] ?? null) as JobFieldValue<'%field'>,}}
+    fence: (columns[1]?.[i] ?? null) as JobFieldValue<'fence'>,
+    input: (columns[2]?.[i] ?? null) as JobFieldValue<'input'>,
+    createdAt: (columns[3]?.[i] ?? null) as JobFieldValue<'createdAt'>,
+    dueAt: (columns[4]?.[i] ?? null) as JobFieldValue<'dueAt'>,
+    tenant: (columns[5]?.[i] ?? null) as JobFieldValue<'tenant'>,
+    metadata: (columns[6]?.[i] ?? null) as JobFieldValue<'metadata'>,
+    slot: toSlot(columns[7]?.[i] ?? null, columns[8]?.[i] ?? null),
     // {{/job}}
-    // {{job.claim +shared | %field,}}
-    type,
-    version,
-    queue,
-    priority,
+    // {{job.claim +shared | %field: taken.%field, | policy=policy,}}
+    type: taken.type,
+    version: taken.version,
+    queue: taken.queue,
+    priority: taken.priority,
     policy,
-    attempt,
-    spent,
-    maxAttempts,
-    losses,
-    begunLosses,
-    claimedAt,
-    origin,
+    attempt: taken.attempt,
+    spent: taken.spent,
+    maxAttempts: taken.maxAttempts,
+    losses: taken.losses,
+    begunLosses: taken.begunLosses,
+    claimedAt: taken.claimedAt,
+    origin: taken.origin,
     // {{/job}}
     begun: false,
-    slot: toSlot(slots?.[i] ?? null, details?.[i] ?? null),
     parent: null,
     cancelRequestedAt: null,
   }));

@@ -5,13 +5,9 @@ WHERE seq = :seq
 
 -- Back from history: the same job, attempts numbered on, its policy's attempts granted again.
 -- name: revive
-INSERT INTO jobs (
-  {{job.caller}}, status, reason, due_at, created_at, updated_at,
-  fence, node, claimed_at, attempt, spent, max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, error, attempts
-)
-SELECT {{job.caller}}, 'SCHEDULED', 'replayed', :now, created_at, :now,
-  :fence, node, claimed_at, attempt, spent,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), dedupe_key, parent_id, parent_key, schedule_id, slot, error, :attempts
+INSERT INTO jobs ({{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts, attempts)
+SELECT {{job.revived}}, 'SCHEDULED', 'replayed', :now, :now, :fence,
+  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
 FROM finished WHERE id = :id
 
 -- name: discard

@@ -16,15 +16,11 @@ INSERT INTO jobs (
 ON CONFLICT (id) DO NOTHING
 
 -- name: state
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
-  policy
+SELECT {{job.state}}, seq, solo
 FROM jobs WHERE id = ?
 
 -- name: stateBySeq
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at,
-  fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at,
-  policy
+SELECT {{job.state}}, seq, solo
 FROM jobs WHERE seq = ?
 
 -- name: live
@@ -42,33 +38,26 @@ UPDATE jobs SET status = ?, reason = ?, rank = ?, expire_at = expire_at + (? - d
 -- OR REPLACE: an id that was made a second time after its first life ended must not jam its worker.
 -- name: finish
 INSERT OR REPLACE INTO finished (
-  seq, {{job.caller}}, status, reason, due_at, expire_at, created_at,
-  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
+  seq, {{job.kept -startedAt -latenessMs -fence -spent -losses -begunLosses}},
+  status, reason, updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, spent,
+  losses, begun_losses, percent, message, step, step_of, cancelled_by, error, result
 )
-SELECT seq, {{job.caller}}, ?, ?, due_at, expire_at, created_at,
-  ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, node, claimed_at, begun_at, attempt, ?,
-  max_attempts, ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of),
-  cancel_requested_at, coalesce(?, cancelled_by),
-  dedupe_key, parent_id, parent_key, schedule_id, slot,
-  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?, attempts
+SELECT seq, {{job.kept -startedAt -latenessMs -fence -spent -losses -begunLosses}},
+  ?, ?, ?, CASE WHEN ? THEN NULL ELSE started_at END, CASE WHEN ? THEN NULL ELSE lateness_ms END, ?, ?, ?, ?, ?,
+  ?, ?, coalesce(?, percent), coalesce(?, message), coalesce(?, step), coalesce(?, step_of), coalesce(?, cancelled_by),
+  CASE WHEN ? THEN NULL ELSE coalesce(?, error) END, ?
 FROM jobs WHERE seq = ?
 
 -- Many that returned, at a third of the price of one by one. Each of the list: id, fence, result, whether an attempt is spent. What is not
 -- held under that fence is left out.
 -- name: finishMany
 INSERT OR REPLACE INTO finished (
-  seq, {{job.caller}}, status, reason, due_at, expire_at, created_at,
-  updated_at, started_at, lateness_ms, finished_at, dead, prune_at, fence, node, claimed_at, begun_at, attempt, spent,
-  max_attempts, losses, begun_losses, percent, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, error, result, attempts
+  seq, {{job.kept}}, status, reason, updated_at, finished_at, dead, prune_at,
+  percent, message, step, step_of, cancelled_by, error, result
 )
-SELECT seq, {{job.caller | jobs.%column}}, 'COMPLETED', :reason, due_at, expire_at, created_at,
-  :now, started_at, lateness_ms, :now, 0, :now + json_extract(policy, '$.retentionMs'), fence, node, claimed_at, begun_at,
-  attempt, spent + (list.value ->> 3),
-  max_attempts, losses, begun_losses, 100, message, step, step_of, cancel_requested_at, cancelled_by,
-  dedupe_key, parent_id, parent_key, schedule_id, slot, NULL, list.value ->> 2, attempts
+SELECT seq, {{job.kept | jobs.%column | , | spent=spent + (list.value ->> 3)}},
+  'COMPLETED', :reason, :now, :now, 0, :now + json_extract(policy, '$.retentionMs'),
+  100, message, step, step_of, cancelled_by, NULL, list.value ->> 2
 FROM json_each(:list) AS list CROSS JOIN jobs ON jobs.id = list.value ->> 0
 WHERE fence = list.value ->> 1 AND status = 'RUNNING'
 RETURNING seq, id, type, tenant, dedupe_key, serial
@@ -131,7 +120,7 @@ DELETE FROM places WHERE kind = 'serial' AND ref = ? AND job = ?
 
 -- Jobs of a key that are due and that nobody has promoted yet: after downtime they stand before whoever comes now.
 -- name: unpromotedOfSerial
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+SELECT {{job.waiting}}, seq
 FROM jobs INDEXED BY jobs_serial
 WHERE serial IS NOT NULL AND serial = :serial AND tenant IS :tenant AND status = 'SCHEDULED' AND due_at <= :now AND seq <> :seq
 
@@ -149,7 +138,7 @@ SELECT 1 FROM schedules WHERE waits_for = ? LIMIT 1
 UPDATE schedules SET due_at = ? WHERE waits_for = ? AND (due_at IS NULL OR due_at > ?)
 
 -- name: promotable
-SELECT seq, id, type, tenant, status, reason, solo, rank_offset, due_at, serial, percent
+SELECT {{job.waiting}}, seq
 FROM jobs INDEXED BY jobs_waiting
 WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND type = ? AND due_at <= ?
 ORDER BY due_at, seq LIMIT ? + 0
