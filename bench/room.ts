@@ -9,7 +9,7 @@ export interface EngineRoom {
   readonly settings: string;
   readonly bare: Entrant;
   readonly peers: readonly Entrant[];
-  /** What the design asks of this store, where stores differ. */
+  /** The targets of this store, where stores differ. */
   readonly targets: RoomTargets;
   /** A fresh, empty place; `remove` takes it away again. */
   createPlace(): Promise<ContestantPlace & { remove(): Promise<void> }>;

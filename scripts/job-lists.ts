@@ -45,6 +45,10 @@ const named: Record<string, string> = {
   // another way if one of them has a parent or is to be cancelled.
   claimColumns: `claim -shared id fence input createdAt dueAt tenant metadata slot
     -begunAt -parentId -parentKey -cancelRequestedAt`,
+  // What users see of a job, in the order in which they read it.
+  shown: `json id type version status reason maxAttempts losses queue tenant priority dedupeKey serial
+    createdAt dueAt startedAt latenessMs updatedAt finishedAt expireAt node cancelRequestedAt cancelledBy input result
+    -metadata -error`,
   // What the caller sets and no engine acts on.
   passive: `caller -id -type -version -queue -tenant -priority -input -metadata -policy -origin
     -rankOffsetMs -serial`,

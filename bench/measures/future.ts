@@ -98,7 +98,7 @@ async function burstLines(setup: Setup, full: ContestantPlace): Promise<Result[]
 
 const format = (count: number) => count.toLocaleString('en-US');
 
-// The design says ten million; from a million on a cost that grows with them shows. Some thousand fit into any cache and say nothing.
+// From a million on, a cost that grows with their number shows. Some thousand fit into any cache and show nothing.
 const futureCountMin = 1_000_000;
 
 function targetOf({ futureCount }: Setup): Target {

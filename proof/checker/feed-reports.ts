@@ -27,8 +27,8 @@ export const feedReports: Invariant = {
       const fail = (message: string): void =>
         void problems.push({ subjects: [id], message: `Job ${id}: ${message}.` });
       const changes = byJob.get(id) ?? [];
-      const createdCount = changes.filter(({ event }) => event === 'made').length;
-      if (changes[0]?.event !== 'made' || createdCount !== 1)
+      const createdCount = changes.filter(({ event }) => event === 'created').length;
+      if (changes[0]?.event !== 'created' || createdCount !== 1)
         fail(`the feed tells ${createdCount} times that it was created`);
       const claims = changes.filter(({ event }) => event === 'claimed').length;
       const given = (leases.get(id) ?? []).filter(({ how }) => how === 'claimed').length;

@@ -71,7 +71,7 @@ export class DedupeKeys {
       const job = created.get(id);
       if (job === undefined || job.dedupe === null) continue;
       const key = keyName({ ...job, key: job.dedupe.key });
-      if (event === 'made') this.#create(job, key, at);
+      if (event === 'created') this.#create(job, key, at);
       else if (event === 'claimed') this.#claim(id);
       else if (event === 'released') this.#release(id);
       else if (event === 'retried') this.#retry(id, key, at);

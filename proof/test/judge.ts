@@ -41,7 +41,7 @@ function feedOf(
 function changesOf(event: HistoryEvent): { at: number; id: string; event: string; status: JobStatus }[] {
   const { at } = event;
   const change = (id: string, what: string, status: JobStatus) => [{ at, id, event: what, status }];
-  if (event.kind === 'created') return event.jobs.flatMap(({ id }) => change(id, 'made', 'PENDING'));
+  if (event.kind === 'created') return event.jobs.flatMap(({ id }) => change(id, 'created', 'PENDING'));
   if (event.kind === 'claimed') return change(event.id, 'claimed', 'RUNNING');
   if (event.kind === 'settled') return change(event.id, event.reason ?? 'settled', event.to);
   if (event.kind !== 'changed' || event.result !== 'changed') return [];

@@ -39,6 +39,11 @@ test('the fields are the same however a job was created and wherever it is read'
     assert.equal(values, 'label of mail 2001-09-09T01:46:40.000Z', how);
 });
 
+test('the server shows the fields', async () => {
+  const output = await copy.node('--test', 'packages/server/test/jobs.test.ts');
+  assert.match(output, /✔ a job is created and shown with all its fields/);
+});
+
 test('the field is described in the reference, in OpenAPI and in the types of the client', () => {
   const read = (file: string): string => readFileSync(join(copy.folder, file), 'utf8');
   assert.match(read('docs/reference/library.md'), /- `label` \(string \| null\): A word of its task\./);

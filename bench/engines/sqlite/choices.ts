@@ -1,4 +1,5 @@
-// `node bench/engines/sqlite/choices.ts`: measures two choices of how SQLite's tables are laid out, for docs/decisions/0003 and 0005.
+// `node bench/engines/sqlite/choices.ts`: measures two choices of how SQLite's tables are laid out, for
+// docs/decisions/0003-one-lane-per-type-version-queue.md and docs/decisions/0005-changes-as-one-row-per-call.md.
 import { DatabaseSync } from 'node:sqlite';
 import { Duly } from '@duly/core';
 import { type Engine, openEngine } from '@duly/core/internal';

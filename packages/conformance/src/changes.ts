@@ -52,7 +52,7 @@ export function changeFeedTests(test: DefineTest): void {
         assert.deepEqual(
           changes.filter((change) => change.id === id).map(({ status, event }) => [status, event]),
           [
-            ['SCHEDULED', 'made'],
+            ['SCHEDULED', 'created'],
             ['PENDING', 'due'],
             ['RUNNING', 'claimed'],
           ],
@@ -99,7 +99,7 @@ export function changeFeedTests(test: DefineTest): void {
     );
     const shown = itemAt(changes, 5);
     assert.deepEqual([shown.event, shown.percent], ['progress', 40]);
-    assert.deepEqual([itemAt(changes, 0).event, itemAt(changes, 2).event], ['made', 'claimed']);
+    assert.deepEqual([itemAt(changes, 0).event, itemAt(changes, 2).event], ['created', 'claimed']);
   });
 
   test('log lines are in the feed without their text, after the progress that came with them', async ({

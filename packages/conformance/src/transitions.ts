@@ -135,9 +135,9 @@ const gateOpens =
 
 /** How to make every transition of the table happen. The first test compares this list with the table. */
 const scenarios: Record<string, Scenario> = {
-  'nothing –made→ SCHEDULED': created({ due: { at: t0 + hour } }),
-  'nothing –made→ PENDING': created({}),
-  'nothing –made→ BLOCKED': created({ gates: [{ kind: 'parent', ref: '' }] }),
+  'nothing –created→ SCHEDULED': created({ due: { at: t0 + hour } }),
+  'nothing –created→ PENDING': created({}),
+  'nothing –created→ BLOCKED': created({ gates: [{ kind: 'parent', ref: '' }] }),
   'SCHEDULED –due→ PENDING': async (engine) => {
     const { id } = await create(engine, { due: { at: t0 + hour } });
     return { id, step: () => reap(engine, t0 + hour) };

@@ -85,7 +85,7 @@ export function userTransactionTests(test: DefineTest): void {
     assert.deepEqual(await read(engine, id), { ...usual, id });
     assert.deepEqual(
       (await feedAfter(engine, position)).map((change) => [change.id, change.event]),
-      [[id, 'made']],
+      [[id, 'created']],
     );
     assert.equal((await claimOne(engine, { limit: 1 }, t0 + hour)).input, fields.input);
   });

@@ -29,7 +29,7 @@ export function isTerminal(status: JobStatus): status is TerminalStatus {
 
 /** What moves a job from one status to another. */
 export type JobEvent =
-  | 'made'
+  | 'created'
   | 'due'
   | 'gate-shut'
   | 'gate-open'
@@ -56,12 +56,12 @@ export interface JobTransition {
  * suite tries every pair that is missing, and the docs print this table.
  */
 export const jobTransitions: readonly JobTransition[] = [
-  { from: null, event: 'made', to: 'SCHEDULED' },
-  { from: null, event: 'made', to: 'PENDING' },
-  { from: null, event: 'made', to: 'BLOCKED' },
+  { from: null, event: 'created', to: 'SCHEDULED' },
+  { from: null, event: 'created', to: 'PENDING' },
+  { from: null, event: 'created', to: 'BLOCKED' },
 
   { from: 'SCHEDULED', event: 'due', to: 'PENDING' },
-  // A serial place (later: a limit) is looked at when the job falls due, not when it is made: until then
+  // A serial place (later: a limit) is looked at when the job falls due, not when it is created: until then
   // it does not compete for the place.
   { from: 'SCHEDULED', event: 'gate-shut', to: 'BLOCKED' },
   { from: 'BLOCKED', event: 'gate-open', to: 'PENDING' },

@@ -22,7 +22,7 @@ export type JobWaitJson =
 
 /** A job as the HTTP API and the command's `-o json` show it: snake case, instants as ISO 8601 in UTC. */
 export interface JobJson {
-  // {{job.json id type version status reason -metadata -error | /** %doc */\n%json: %jsonType;}}
+  // {{job.none id type version status reason | /** %doc */\n%json: %jsonType;}}
   /** ID of the job, created by the client; it orders jobs by creation. */
   id: string;
   /** Name of its task. */
@@ -33,32 +33,30 @@ export interface JobJson {
   status: JobStatus;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
+  // {{/job}}
+  /** 0 to 100. */
+  progress: number;
+  /** Attempts that count, the one that runs included. */
+  attempts: number;
+  // {{job.shown -id -type -version -status -reason | /** %doc */\n%json: %jsonType;}}
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
   /** Its queue. */
   queue: string;
   /** Its tenant. */
   tenant: string | null;
   /** Higher runs earlier. */
   priority: number;
-  /** Any JSON. */
-  input: unknown;
-  /** Attempts that it may spend; every retry by hand adds those of the policy. */
-  max_attempts: number;
-  /** How often its node was lost; a loss spends no attempt. */
-  losses: number;
+  /** Its dedupe key. */
+  key: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
   /** When it was created. */
   created_at: Instant;
   /** When it was, or is, to start (again). */
   due_at: Instant;
-  /** What created it. */
-  origin: Origin;
-  /** When it was asked to cancel. */
-  cancel_requested_at: Instant | null;
-  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
-  /** ID of the job that this job repeats. */
-  copy_of: string | null;
-  /** Its dedupe key. */
-  key: string | null;
   /** The first start. */
   started_at: Instant | null;
   /** How long after its due instant it first started; null before. */
@@ -71,13 +69,19 @@ export interface JobJson {
   expire_at: Instant | null;
   /** The node that runs it, or ran it last. */
   node: string | null;
+  /** When it was asked to cancel. */
+  cancel_requested_at: Instant | null;
   /** Who asked to cancel. */
   cancelled_by: string | null;
+  /** Any JSON. */
+  input: unknown;
   /** What the handler returned; null before that. */
   result: unknown;
+  /** What created it. */
+  origin: Origin;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
   // {{/job}}
-  /** 0 to 100. */
-  progress: number;
   next_attempt_at: Instant | null;
   waiting_for: JobWaitJson | null;
   /** The caller's own fields, and what the handler shows of its steps. */
@@ -86,7 +90,6 @@ export interface JobJson {
     steps_completed: unknown;
     steps_total: unknown;
   };
-  attempts: number;
   error: JobErrorJson | null;
   parent_id: string | null;
   parent_key: string | null;
@@ -117,39 +120,41 @@ export interface JobJsonOptions {
 /** Turns a job into the JSON that programs are shown. */
 export function toJobJson(job: Job, { stack = false }: JobJsonOptions = {}): JobJson {
   return {
-    // {{job.json id type version status reason -metadata -error | %json: %iso(job.%field), | dedupeKey=key: job.key,}}
+    // {{job.none id type version status reason | %json: %iso(job.%field),}}
     id: job.id,
     type: job.type,
     version: job.version,
     status: job.status,
     reason: job.reason,
+    // {{/job}}
+    progress: job.progress.percent,
+    attempts: job.attempts,
+    // {{job.shown -id -type -version -status -reason | %json: %iso(job.%field), | dedupeKey=key: job.key,}}
+    max_attempts: job.maxAttempts,
+    losses: job.losses,
     queue: job.queue,
     tenant: job.tenant,
     priority: job.priority,
-    input: job.input,
-    max_attempts: job.maxAttempts,
-    losses: job.losses,
+    key: job.key,
+    serial: job.serial,
     created_at: job.createdAt.toISOString(),
     due_at: job.dueAt.toISOString(),
-    origin: job.origin,
-    cancel_requested_at: text(job.cancelRequestedAt),
-    serial: job.serial,
-    copy_of: job.copyOf,
-    key: job.key,
     started_at: text(job.startedAt),
     lateness_ms: job.latenessMs,
     updated_at: job.updatedAt.toISOString(),
     completed_at: text(job.finishedAt),
     expire_at: text(job.expireAt),
     node: job.node,
+    cancel_requested_at: text(job.cancelRequestedAt),
     cancelled_by: job.cancelledBy,
+    input: job.input,
     result: job.result,
+    origin: job.origin,
+    copy_of: job.copyOf,
     // {{/job}}
-    progress: job.progress.percent,
     next_attempt_at: text(job.nextAttemptAt),
     waiting_for: waitJson(job.waitingFor),
     metadata: metadataJson(job),
-    attempts: job.attempts,
     error: errorJson(job.error, stack),
     parent_id: job.parentId,
     parent_key: job.parentKey,

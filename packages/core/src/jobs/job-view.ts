@@ -32,7 +32,7 @@ export type JobWait =
 
 /** A job as users see it: plain data, instants as `Date`. */
 export interface Job<Input = unknown, Result = unknown> {
-  // {{job.json id type version status reason -dedupeKey -input -metadata -result -error | /** %doc */\n%field: %type;}}
+  // {{job.shown -dedupeKey -input -result | /** %doc */\n%field: %type;}}
   /** ID of the job, created by the client; it orders jobs by creation. */
   id: string;
   /** Name of its task. */
@@ -43,28 +43,22 @@ export interface Job<Input = unknown, Result = unknown> {
   status: JobStatus;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  maxAttempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
   /** Its queue. */
   queue: string;
   /** Its tenant. */
   tenant: string | null;
   /** Higher runs earlier. */
   priority: number;
-  /** Attempts that it may spend; every retry by hand adds those of the policy. */
-  maxAttempts: number;
-  /** How often its node was lost; a loss spends no attempt. */
-  losses: number;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
   /** When it was created. */
   createdAt: Date;
   /** When it was, or is, to start (again). */
   dueAt: Date;
-  /** What created it. */
-  origin: Origin;
-  /** When it was asked to cancel. */
-  cancelRequestedAt: Date | null;
-  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
-  /** ID of the job that this job repeats. */
-  copyOf: string | null;
   /** The first start. */
   startedAt: Date | null;
   /** How long after its due instant it first started; null before. */
@@ -77,8 +71,14 @@ export interface Job<Input = unknown, Result = unknown> {
   expireAt: Date | null;
   /** The node that runs it, or ran it last. */
   node: string | null;
+  /** When it was asked to cancel. */
+  cancelRequestedAt: Date | null;
   /** Who asked to cancel. */
   cancelledBy: string | null;
+  /** What created it. */
+  origin: Origin;
+  /** ID of the job that this job repeats. */
+  copyOf: string | null;
   // {{/job}}
   progress: Progress;
   input: Input;
@@ -115,29 +115,29 @@ export function toJob<Input = unknown, Result = unknown>(record: JobRecord): Job
   const last = record.attempts.at(-1);
   const waits = record.status === 'SCHEDULED' || record.status === 'PENDING' || record.status === 'RETRYING';
   return {
-    // {{job.json id type version status reason -dedupeKey -input -metadata -result -error -node | %field: %shown(record.%field),}}
+    // {{job.shown -dedupeKey -input -result -node | %field: %shown(record.%field),}}
     id: record.id,
     type: record.type,
     version: record.version,
     status: record.status,
     reason: record.reason,
+    maxAttempts: record.maxAttempts,
+    losses: record.losses,
     queue: record.queue,
     tenant: record.tenant,
     priority: record.priority,
-    maxAttempts: record.maxAttempts,
-    losses: record.losses,
+    serial: record.serial,
     createdAt: new Date(record.createdAt),
     dueAt: new Date(record.dueAt),
-    origin: record.origin,
-    cancelRequestedAt: date(record.cancelRequestedAt),
-    serial: record.serial,
-    copyOf: record.copyOf,
     startedAt: date(record.startedAt),
     latenessMs: record.latenessMs,
     updatedAt: new Date(record.updatedAt),
     finishedAt: date(record.finishedAt),
     expireAt: date(record.expireAt),
+    cancelRequestedAt: date(record.cancelRequestedAt),
     cancelledBy: record.cancelledBy,
+    origin: record.origin,
+    copyOf: record.copyOf,
     // {{/job}}
     progress: { ...record.progress },
     input: JSON.parse(record.input) as Input,

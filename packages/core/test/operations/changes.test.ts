@@ -39,7 +39,7 @@ test('changes() tells what happens to jobs of other processes, and goes on where
   const page = await pageOf(pages);
   assert.deepEqual(
     page.changes.map(({ id, type, status, event }) => [id, type, status, event]),
-    [[handle.id, 'work', 'SCHEDULED', 'made']],
+    [[handle.id, 'work', 'SCHEDULED', 'created']],
   );
   assert.ok(page.changes[0]?.at instanceof Date);
   await pages.return?.();
@@ -55,7 +55,7 @@ test('changes() tells what happens to jobs of other processes, and goes on where
     if (changes.some(({ status }) => status === 'COMPLETED')) break;
   }
   const [created, ...rest] = events;
-  assert.equal(created, 'made');
+  assert.equal(created, 'created');
   assert.ok(rest.includes('progress') && rest.includes('claimed'), rest.join());
 });
 

@@ -51,7 +51,7 @@ export function JobsPage() {
           isBroken
             ? 'The search cannot be read.'
             : total === undefined
-              ? 'One promise each: to run a task once.'
+              ? 'Each job is one unit of work with one outcome.'
               : `${countText(total)} ${q === '' ? 'stored' : 'found'}`
         }
         actions={

@@ -3,8 +3,8 @@ import { systemClock } from '@duly/core';
 import { followedModules } from './followed-modules.ts';
 import { findProject } from './modules.ts';
 
-// So often the files are looked at. Asked for and not listened to: it is the same on every file system, whatever an editor does to save a
-// file, and the store in the same folder, which changes all the time, rings no bell. A look at a dozen files takes 0.1 ms.
+// How often the files are polled. Polling works on every file system and with every editor, and ignores the store in the same folder,
+// which changes all the time. A poll of a dozen files takes 0.1 ms.
 const lookMs = 300;
 
 /** How files stand on the disk, by their paths. */

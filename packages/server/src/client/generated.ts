@@ -124,7 +124,7 @@ export type Change = {
   id: string;
   type: string;
   status: JobStatus;
-  /** What happened: `made`, `claimed`, `progress`, `log`, `completed` … */
+  /** What happened: `created`, `claimed`, `progress`, `log`, `completed` … */
   event: string;
   progress: number | null;
   at: string;
@@ -190,35 +190,31 @@ export type Count = {
 export type CreatedJob = {
   id: string;
   type: string;
-  status: JobStatus;
   /** Version of its task; a worker runs jobs up to its own version. */
   version: number;
+  status: JobStatus;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
+  progress: number;
+  attempts: number;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
   /** Its queue. */
   queue: string;
   /** Its tenant. */
   tenant: string | null;
   /** Higher runs earlier. */
   priority: number;
-  /** Any JSON. */
-  input?: unknown;
-  /** Attempts that it may spend; every retry by hand adds those of the policy. */
-  max_attempts: number;
-  /** How often its node was lost; a loss spends no attempt. */
-  losses: number;
+  /** Its dedupe key. */
+  key: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
   /** When it was created. */
   created_at: string;
   /** When it was, or is, to start (again). */
   due_at: string;
-  /** When it was asked to cancel. */
-  cancel_requested_at: string | null;
-  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
-  /** ID of the job that this job repeats. */
-  copy_of: string | null;
-  /** Its dedupe key. */
-  key: string | null;
   /** The first start. */
   started_at: string | null;
   /** How long after its due instant it first started; null before. */
@@ -231,11 +227,16 @@ export type CreatedJob = {
   expire_at: string | null;
   /** The node that runs it, or ran it last. */
   node: string | null;
+  /** When it was asked to cancel. */
+  cancel_requested_at: string | null;
   /** Who asked to cancel. */
   cancelled_by: string | null;
+  /** Any JSON. */
+  input?: unknown;
   /** What the handler returned; null before that. */
   result?: unknown;
-  progress: number;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
   next_attempt_at: string | null;
   waiting_for: {
     kind: "time" | "retry";
@@ -256,7 +257,6 @@ export type CreatedJob = {
     steps_total?: unknown;
     [field: string]: unknown;
   };
-  attempts: number;
   error: JobError | null;
   origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;
@@ -507,35 +507,31 @@ export type HttpTarget = {
 export type Job = {
   id: string;
   type: string;
-  status: JobStatus;
   /** Version of its task; a worker runs jobs up to its own version. */
   version: number;
+  status: JobStatus;
   /** Why it has this status, where the status alone does not say. */
   reason: string | null;
+  progress: number;
+  attempts: number;
+  /** Attempts that it may spend; every retry by hand adds those of the policy. */
+  max_attempts: number;
+  /** How often its node was lost; a loss spends no attempt. */
+  losses: number;
   /** Its queue. */
   queue: string;
   /** Its tenant. */
   tenant: string | null;
   /** Higher runs earlier. */
   priority: number;
-  /** Any JSON. */
-  input?: unknown;
-  /** Attempts that it may spend; every retry by hand adds those of the policy. */
-  max_attempts: number;
-  /** How often its node was lost; a loss spends no attempt. */
-  losses: number;
+  /** Its dedupe key. */
+  key: string | null;
+  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
+  serial: string | null;
   /** When it was created. */
   created_at: string;
   /** When it was, or is, to start (again). */
   due_at: string;
-  /** When it was asked to cancel. */
-  cancel_requested_at: string | null;
-  /** Jobs with the same serial key (per tenant) run one at a time, in due order. */
-  serial: string | null;
-  /** ID of the job that this job repeats. */
-  copy_of: string | null;
-  /** Its dedupe key. */
-  key: string | null;
   /** The first start. */
   started_at: string | null;
   /** How long after its due instant it first started; null before. */
@@ -548,11 +544,16 @@ export type Job = {
   expire_at: string | null;
   /** The node that runs it, or ran it last. */
   node: string | null;
+  /** When it was asked to cancel. */
+  cancel_requested_at: string | null;
   /** Who asked to cancel. */
   cancelled_by: string | null;
+  /** Any JSON. */
+  input?: unknown;
   /** What the handler returned; null before that. */
   result?: unknown;
-  progress: number;
+  /** ID of the job that this job repeats. */
+  copy_of: string | null;
   next_attempt_at: string | null;
   waiting_for: {
     kind: "time" | "retry";
@@ -573,7 +574,6 @@ export type Job = {
     steps_total?: unknown;
     [field: string]: unknown;
   };
-  attempts: number;
   error: JobError | null;
   origin: "event" | "schedule" | "trigger" | "backfill" | "retry" | "child";
   parent_id: string | null;

@@ -10,7 +10,7 @@ export interface ChangeJson extends JobFacts {
   id: string;
   type: string;
   status: FeedChange['status'];
-  /** What happened: `made`, `claimed`, `progress`, `log`, or how it went on. */
+  /** What happened: `created`, `claimed`, `progress`, `log`, or how it went on. */
   event: string;
   /** Of a `progress`; null: the event tells of none. */
   progress: number | null;

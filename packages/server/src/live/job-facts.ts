@@ -10,7 +10,7 @@ export interface FactCache {
 // About 200 bytes each.
 const cachedMax = 20_000;
 // Of the events of a job only these say that something was done to it that may have changed its queue.
-const renewing: ReadonlySet<string> = new Set(['made', 'replaced', 'changed', 'kept']);
+const renewing: ReadonlySet<string> = new Set(['created', 'replaced', 'changed', 'kept']);
 
 /** Facts that were asked for. */
 interface Asked {

@@ -9,7 +9,7 @@ export const changeSchema = z
     type: z.string(),
     status: jobStatus,
     event: z.string().openapi({
-      description: 'What happened: `made`, `claimed`, `progress`, `log`, `completed` …',
+      description: 'What happened: `created`, `claimed`, `progress`, `log`, `completed` …',
       example: 'progress',
     }),
     progress: z.number().nullable(),

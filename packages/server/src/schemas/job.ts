@@ -32,32 +32,37 @@ export const jobSchema = z
   .strictObject({
     id: z.string().openapi({ example: 'job_01k9zq6b1h8v2t4r6y8m0c2e4g' }),
     type: z.string().openapi({ example: 'video_transcode' }),
-    status: jobStatus,
-    // {{job.json version reason -id -type -status -metadata -error -origin | %json: described(%schema, '%field'),}}
+    // {{job.none version | %json: described(%schema, '%field'),}}
     version: described(z.int(), 'version'),
+    // {{/job}}
+    status: jobStatus,
+    // {{job.none reason | %json: described(%schema, '%field'),}}
     reason: described(z.string().nullable(), 'reason'),
+    // {{/job}}
+    progress: z.number().min(0).max(100),
+    attempts: z.int(),
+    // {{job.shown -id -type -version -status -reason -origin | %json: described(%schema, '%field'),}}
+    max_attempts: described(z.int(), 'maxAttempts'),
+    losses: described(z.int(), 'losses'),
     queue: described(z.string(), 'queue'),
     tenant: described(z.string().nullable(), 'tenant'),
     priority: described(z.int(), 'priority'),
-    input: described(z.unknown(), 'input'),
-    max_attempts: described(z.int(), 'maxAttempts'),
-    losses: described(z.int(), 'losses'),
+    key: described(z.string().nullable(), 'dedupeKey'),
+    serial: described(z.string().nullable(), 'serial'),
     created_at: described(instant, 'createdAt'),
     due_at: described(instant, 'dueAt'),
-    cancel_requested_at: described(instant.nullable(), 'cancelRequestedAt'),
-    serial: described(z.string().nullable(), 'serial'),
-    copy_of: described(z.string().nullable(), 'copyOf'),
-    key: described(z.string().nullable(), 'dedupeKey'),
     started_at: described(instant.nullable(), 'startedAt'),
     lateness_ms: described(z.number().nullable(), 'latenessMs'),
     updated_at: described(instant, 'updatedAt'),
     completed_at: described(instant.nullable(), 'finishedAt'),
     expire_at: described(instant.nullable(), 'expireAt'),
     node: described(z.string().nullable(), 'node'),
+    cancel_requested_at: described(instant.nullable(), 'cancelRequestedAt'),
     cancelled_by: described(z.string().nullable(), 'cancelledBy'),
+    input: described(z.unknown(), 'input'),
     result: described(z.unknown(), 'result'),
+    copy_of: described(z.string().nullable(), 'copyOf'),
     // {{/job}}
-    progress: z.number().min(0).max(100),
     next_attempt_at: instant.nullable(),
     waiting_for: z
       .union([
@@ -72,7 +77,6 @@ export const jobSchema = z
     metadata: z
       .looseObject({ current_step: z.unknown(), steps_completed: z.unknown(), steps_total: z.unknown() })
       .openapi({ description: "The caller's own fields, and what the handler shows of its steps." }),
-    attempts: z.int(),
     error: jobErrorOrNull,
     origin: z.enum(['event', 'schedule', 'trigger', 'backfill', 'retry', 'child']),
     parent_id: z.string().nullable(),

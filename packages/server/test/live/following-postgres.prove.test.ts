@@ -51,7 +51,7 @@ test('PostgreSQL: every change is told in order, also to who comes back to anoth
   const seen: string[] = [];
   while (seen.length < 20) {
     const event = await stream.next();
-    if (event?.data.event === 'made') seen.push(event.data.id);
+    if (event?.data.event === 'created') seen.push(event.data.id);
   }
   assert.deepEqual([...seen].sort(), [...ids].sort());
   const place = stream.lastEventId();
@@ -71,7 +71,7 @@ test('PostgreSQL: every change is told in order, also to who comes back to anoth
   while (created.size < more.length) {
     const event = await back.next();
     assert.equal(event?.event, 'change', 'no gap');
-    if (event?.data.event === 'made') {
+    if (event?.data.event === 'created') {
       assert.ok(!seen.includes(event.data.id), 'nothing is told twice');
       created.add(event.data.id);
     }

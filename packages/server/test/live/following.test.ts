@@ -188,7 +188,7 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
   await ask('/api/jobs', { body: { type: 'quick', input: 1 } });
   const id = await create({ tenant: 'acme', queue: 'slow' });
   const created = await stream.next();
-  assert.deepEqual([created?.event, created?.data.event, created?.data.id], ['change', 'made', id]);
+  assert.deepEqual([created?.event, created?.data.event, created?.data.id], ['change', 'created', id]);
   assert.deepEqual(
     [created?.data.tenant, created?.data.queue, created?.data.type],
     ['acme', 'slow', 'guided'],
@@ -293,7 +293,7 @@ test('WebSocket: several watches at once, each as its stream, until it is told o
   const { url, adminKey, create, report } = await setup(t);
   const socket = await openSocket(url, adminKey);
   t.after(() => socket.close());
-  socket.send({ watch: 'all', filter: { type: ['guided'], event: ['made'] } });
+  socket.send({ watch: 'all', filter: { type: ['guided'], event: ['created'] } });
   assert.deepEqual(await socket.next().then(({ watch, event }) => [watch, event]), ['all', 'place']);
   const id = await create();
   assert.deepEqual(await socket.next().then(({ watch, event, data }) => [watch, event, data.id]), [

@@ -32,7 +32,7 @@ const dueTables = `SELECT s.relid::regclass::text AS name FROM pg_stat_user_tabl
   WHERE s.schemaname = $1 AND s.relname IN ('${hotTables.join("', '")}') AND s.n_dead_tup >= ${deadRowsMin}
     AND coalesce(s.last_vacuum < now() - interval '${pauseMs} ms', true) AND pg_has_role(c.relowner, 'USAGE')`;
 
-/** Creates the vacuum of a store. See docs/decisions/0017. */
+/** Creates the vacuum of a store. See docs/decisions/0017-plans-and-dead-rows-on-postgres.md. */
 export function createVacuum({ database, schema, clock }: VacuumOptions): Vacuum {
   let writeCount = 0;
   let nextElapsed = 0;

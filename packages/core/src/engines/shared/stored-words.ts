@@ -6,8 +6,12 @@ export const storedRetried = 'replayed';
 /** Stored as the action of an audit row where the contract says `retry`. */
 export const storedRetry = 'replay';
 
+/** Stored as the event of a change where the contract says `created`. */
+export const storedCreated = 'made';
+
 /** The event of a change as the contract names it. */
 export function eventOf(stored: string): string {
+  if (stored === storedCreated) return 'created';
   return stored === storedRetried ? 'retried' : stored;
 }
 
