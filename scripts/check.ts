@@ -7,6 +7,7 @@ import { findStaleAlertKinds } from './alert-kinds.ts';
 import { findClockProblems } from './check-clock.ts';
 import { findErrorProblems, readErrorDocument, registeredCodes } from './check-errors.ts';
 import { findImportProblems } from './check-imports.ts';
+import { findSizeProblems, readLongCode } from './check-sizes.ts';
 import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
 import { findStaleHttp } from './http-api.ts';
 import { findStaleJobLists } from './job-lists.ts';
@@ -31,6 +32,7 @@ const results = [
   reportProblems('layers', findStaleLayerTables()),
   reportProblems('imports', findImportProblems(sources)),
   reportProblems('clock', findClockProblems(sources)),
+  reportProblems('sizes', findSizeProblems(sources, readLongCode())),
   reportProblems('errors', findErrorProblems(registeredCodes, readErrorDocument(), sources)),
   run('biome', 'node_modules/@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']),
   run('types', 'node_modules/typescript/bin/tsc', ['--project', 'tsconfig.json']),
