@@ -27,7 +27,8 @@ import { nodeSilentMs } from '../contract/timings.ts';
 import { rankOffsetMs } from '../lifecycle/rank.ts';
 import { groupItems, type StoreSession } from '../store/session.ts';
 import { type Job, toJob } from './job-view.ts';
-import { type Blocker, explainJob, type Why } from './job-why.ts';
+import { explainJob, type Why } from './job-why.ts';
+import type { Blocker } from './job-why-facts.ts';
 import { createPauses } from './pauses.ts';
 import { createFinishWatch, type FinishWatch } from './wait.ts';
 

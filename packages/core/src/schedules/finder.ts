@@ -8,7 +8,7 @@ import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { type Deleted, type LedgerSchedule, readDeleted } from './history.ts';
 import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
 import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
-import type { MissingTime } from './schedule-why.ts';
+import type { MissingTime } from './slot-why-facts.ts';
 import { readSchedule } from './unreadable.ts';
 
 const pageSize = 500;

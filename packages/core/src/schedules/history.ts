@@ -6,7 +6,7 @@ import { parseSpec } from './definition/spec.ts';
 import { parseState } from './definition/state.ts';
 import { dueAtOf } from './planner/jitter.ts';
 import type { ScheduleDeletion } from './schedule-view.ts';
-import type { EarlierGeneration } from './schedule-why.ts';
+import type { EarlierGeneration } from './slot-why-facts.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
 
 const pageSize = 500;

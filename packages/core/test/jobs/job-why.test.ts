@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttemptRecord, JobRecord } from '../../src/contract/engine.ts';
 import { jobStatuses } from '../../src/contract/job-status.ts';
-import { explainJob, type ListedNode, type WhyFacts } from '../../src/jobs/job-why.ts';
+import { explainJob } from '../../src/jobs/job-why.ts';
+import type { ListedNode, WhyFacts } from '../../src/jobs/job-why-facts.ts';
 
 const now = Date.parse('2027-01-15T10:00:00Z');
 const second = 1_000;
