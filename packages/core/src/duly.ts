@@ -25,9 +25,11 @@ import { placeOfPool } from './engines/shared/pool.ts';
 import type { DulyEvents } from './events.ts';
 import { type Forecast, type ForecastOptions, readForecast } from './forecast/forecast.ts';
 import { builtInPrefix, refuseReservedName } from './jobs/built-in-tasks.ts';
+import { DeadLetters } from './jobs/dead-letters.ts';
 import { blockForever } from './jobs/isolate-registry.ts';
+import type { JobsFilter } from './jobs/job-filter.ts';
 import { JobHandle } from './jobs/job-handle.ts';
-import { DeadLetters, JobQuery, type JobsFilter } from './jobs/job-query.ts';
+import { JobQuery } from './jobs/job-query.ts';
 import type { Job } from './jobs/job-view.ts';
 import type { Why } from './jobs/job-why.ts';
 import {

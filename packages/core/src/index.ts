@@ -38,6 +38,8 @@ export type { DulyEvents, JobNotice, ScheduleNotice } from './events.ts';
 export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
 export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
 export { builtInTask, internalQueue } from './jobs/built-in-tasks.ts';
+export type { DeadLetters } from './jobs/dead-letters.ts';
+export type { JobsFilter } from './jobs/job-filter.ts';
 export type { JobHandle } from './jobs/job-handle.ts';
 export type { DedupeOptions, JobOptions } from './jobs/job-options.ts';
 export type {
@@ -46,10 +48,8 @@ export type {
   ActionPageOptions,
   ActionResult,
   CountOptions,
-  DeadLetters,
   JobPage,
   JobQuery,
-  JobsFilter,
   PageOptions,
 } from './jobs/job-query.ts';
 export type { Attempt, Job, JobWait } from './jobs/job-view.ts';
