@@ -2,7 +2,7 @@
 
 import type { PauseTarget } from '../../packages/core/src/jobs/pauses.ts';
 import type { Role } from '../../packages/core/src/options.ts';
-import type { RuleInput } from '../../packages/core/src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../packages/core/src/schedules/calendar/rule-input.ts';
 import type { ScheduleDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
 import type { ScheduleChanges } from '../../packages/core/src/schedules/definition/override.ts';
 import type { SchedulePolicies } from '../../packages/core/src/schedules/definition/policies.ts';

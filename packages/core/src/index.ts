@@ -98,16 +98,13 @@ export {
 export type { ExcludeInput } from './schedules/calendar/exclude.ts';
 export { readMoment } from './schedules/calendar/moment.ts';
 export {
-  type ClockChange,
   type ResolveRuleOptions,
   type Rule,
-  type RuleInput,
-  type RuleKind,
   type RuleSlots,
-  type RuleSpec,
   resolveRule,
-  type SlotReading,
 } from './schedules/calendar/rule.ts';
+export type { RuleInput, RuleKind, RuleSpec } from './schedules/calendar/rule-input.ts';
+export type { ClockChange, SlotReading } from './schedules/calendar/rule-reading.ts';
 export type {
   EveryDefinition,
   EveryOptions,

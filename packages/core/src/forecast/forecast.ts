@@ -4,7 +4,8 @@ import { type OptionNames, readName, readOptions, readWholeNumber } from '../bas
 import { seededRandom } from '../base/random.ts';
 import type { Engine, ScheduleRecord } from '../contract/engine.ts';
 import type { OpenEngine } from '../operations/nodes.ts';
-import type { ClockChange, Rule } from '../schedules/calendar/rule.ts';
+import type { Rule } from '../schedules/calendar/rule.ts';
+import type { ClockChange } from '../schedules/calendar/rule-reading.ts';
 import { createParsedSchedules } from '../schedules/definition/schedule-cache.ts';
 import { readSchedule } from '../schedules/unreadable.ts';
 import { findCollisions } from './collisions.ts';

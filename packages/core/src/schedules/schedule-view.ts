@@ -4,7 +4,8 @@ import type { CompactedSlots, JobRecord, Origin, ScheduleRecord } from '../contr
 import type { JobStatus } from '../contract/job-status.ts';
 import { taskDefaults } from '../jobs/task-options.ts';
 import { type StoredRetry, writtenRetry } from '../lifecycle/retry.ts';
-import type { Rule, RuleKind, RuleSpec } from './calendar/rule.ts';
+import type { Rule } from './calendar/rule.ts';
+import type { RuleKind, RuleSpec } from './calendar/rule-input.ts';
 import { baseOf } from './definition/declared.ts';
 import type { ScheduleDefinition } from './definition/definition.ts';
 import { explain } from './definition/explain.ts';

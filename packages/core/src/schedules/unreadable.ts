@@ -2,7 +2,8 @@
 
 import { type DulyError, isDulyError } from '../base/errors.ts';
 import type { ScheduleRecord } from '../contract/engine.ts';
-import { type Rule, type RuleSpec, resolveRule, ruleKinds } from './calendar/rule.ts';
+import { type Rule, resolveRule } from './calendar/rule.ts';
+import { type RuleSpec, ruleKinds } from './calendar/rule-input.ts';
 import { toPlanRule } from './definition/planned-rule.ts';
 import type { ParsedSchedule, ParsedSchedules } from './definition/schedule-cache.ts';
 import { parseSpec, type ScheduleSpec } from './definition/spec.ts';

@@ -11,7 +11,7 @@ import { type JobOptions, resolveJobOptions } from '../jobs/job-options.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
 import { type Tracing, withTraceparent } from '../jobs/tracing.ts';
-import type { RuleInput } from '../schedules/calendar/rule.ts';
+import type { RuleInput } from '../schedules/calendar/rule-input.ts';
 import { type EveryOptions, joinEvery } from '../schedules/definition/definition.ts';
 import type { Schedules } from '../schedules/schedules.ts';
 import { groupItems, type StoreSession } from '../store/session.ts';

@@ -3,7 +3,7 @@ import type { InferInput, StandardSchema } from '../base/schema.ts';
 import type { JobHandle } from '../jobs/job-handle.ts';
 import type { JobOptions } from '../jobs/job-options.ts';
 import type { TaskSettings } from '../jobs/task-definition.ts';
-import type { RuleInput } from '../schedules/calendar/rule.ts';
+import type { RuleInput } from '../schedules/calendar/rule-input.ts';
 import type { EveryDefinition, EveryOptions } from '../schedules/definition/definition.ts';
 import type { Schedule } from '../schedules/schedule-view.ts';
 

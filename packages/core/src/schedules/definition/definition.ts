@@ -6,14 +6,9 @@ import type { JobOptions } from '../../jobs/job-options.ts';
 import { resolveJobOptions } from '../../jobs/job-options.ts';
 import { isPromise, validateStoredInput } from '../../jobs/stored-input.ts';
 import type { ResolvedTask } from '../../jobs/task-definition.ts';
-import {
-  type Rule,
-  type RuleInput,
-  refuseOver,
-  resolveRule,
-  ruleFields,
-  ruleKinds,
-} from '../calendar/rule.ts';
+import { type Rule, resolveRule } from '../calendar/rule.ts';
+import { type RuleInput, ruleFields, ruleKinds } from '../calendar/rule-input.ts';
+import { refuseOver } from '../calendar/rule-refusals.ts';
 import type { ScheduleIdentity } from './identity.ts';
 import { toPlanRule } from './planned-rule.ts';
 import {

@@ -9,7 +9,8 @@ import {
 } from '../calendar/cron-fields.ts';
 import type { ExcludeSpec } from '../calendar/exclude.ts';
 import type { RruleMoment, RruleText } from '../calendar/rrule-text.ts';
-import { isRule, type Rule, type RuleInput, resolveRule } from '../calendar/rule.ts';
+import { isRule, type Rule, resolveRule } from '../calendar/rule.ts';
+import type { RuleInput } from '../calendar/rule-input.ts';
 import { asWritten } from './policies.ts';
 
 /** How a rule is explained. */

@@ -2,7 +2,7 @@ import { inputBytesMax, metadataBytesMax, toJson } from '../../base/json.ts';
 import { type OptionNames, readName, readOptions } from '../../base/option-reader.ts';
 import { readQueue } from '../../jobs/built-in-tasks.ts';
 import { readPriority } from '../../jobs/job-options.ts';
-import { type RuleInput, ruleFields, ruleKinds } from '../calendar/rule.ts';
+import { type RuleInput, ruleFields, ruleKinds } from '../calendar/rule-input.ts';
 import { isRefused, readText, resolveNow, type ScheduleDraft } from './definition.ts';
 import { toPlanRule } from './planned-rule.ts';
 import {

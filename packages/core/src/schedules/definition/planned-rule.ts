@@ -1,4 +1,5 @@
-import { type Rule, type RuleInput, resolveRule } from '../calendar/rule.ts';
+import { type Rule, resolveRule } from '../calendar/rule.ts';
+import type { RuleInput } from '../calendar/rule-input.ts';
 import type { PendingSlot } from './pending-slot.ts';
 import type { ResolvedPolicies } from './policies.ts';
 

@@ -2,7 +2,8 @@ import { systemClock } from '../../base/clock.ts';
 import { isDulyError } from '../../base/errors.ts';
 import { parseInstant } from '../../base/instant.ts';
 import { readOptions, readWholeNumber } from '../../base/option-reader.ts';
-import { isRule, type Rule, type RuleInput, resolveRule } from '../calendar/rule.ts';
+import { isRule, type Rule, resolveRule } from '../calendar/rule.ts';
+import type { RuleInput } from '../calendar/rule-input.ts';
 import { asWritten } from './policies.ts';
 
 /** What to preview. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ruleFields } from '../../../src/schedules/calendar/rule.ts';
+import { ruleFields } from '../../../src/schedules/calendar/rule-input.ts';
 import type { Dst } from '../../../src/schedules/calendar/zoned-times.ts';
 import { explain } from '../../../src/schedules/definition/explain.ts';
 import { preview } from '../../../src/schedules/definition/preview.ts';

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { cases } from '../../../../../test/property.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
-import { type Rule, type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { type Rule, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 import { readClock } from './brute-force.ts';
 
 const now = Date.UTC(2026, 10, 15);

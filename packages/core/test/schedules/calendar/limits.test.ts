@@ -10,7 +10,8 @@ import {
   readExclude,
   searchStepCountMax,
 } from '../../../src/schedules/calendar/exclude.ts';
-import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 import { findZone } from '../../../src/schedules/calendar/zone.ts';
 import { preview, previous } from '../../../src/schedules/definition/preview.ts';
 

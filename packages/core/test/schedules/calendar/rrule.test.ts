@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
-import { type Rule, type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { type Rule, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 
 const now = Date.UTC(2026, 10, 15);
 const at = (text: string): number => Date.parse(text);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
-import { isRule, type RuleInput, resolveRule, ruleFields } from '../../../src/schedules/calendar/rule.ts';
+import { isRule, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { type RuleInput, ruleFields } from '../../../src/schedules/calendar/rule-input.ts';
 
 const now = Date.UTC(2026, 10, 15);
 const at = (text: string): number => Date.parse(text);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
-import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 import { explain } from '../../../src/schedules/definition/explain.ts';
 
 const now = Date.UTC(2027, 0, 1);

@@ -5,7 +5,8 @@ import { formatInstant } from '../../../src/base/instant.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { ActiveRun, Origin, SlotRow } from '../../../src/contract/engine.ts';
 import type { JobStatus } from '../../../src/contract/job-status.ts';
-import { type RuleInput, resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 import { withPendingSlot } from '../../../src/schedules/definition/pending-slot.ts';
 import { type PlanRule, toPlanRule } from '../../../src/schedules/definition/planned-rule.ts';
 import {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ActiveRun } from '../../../src/contract/engine.ts';
-import { type RuleInput, resolveRule, ruleKinds } from '../../../src/schedules/calendar/rule.ts';
+import { resolveRule } from '../../../src/schedules/calendar/rule.ts';
+import { type RuleInput, ruleKinds } from '../../../src/schedules/calendar/rule-input.ts';
 import {
   type CalendarRule,
   type PlanRule,

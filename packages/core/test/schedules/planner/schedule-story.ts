@@ -1,7 +1,7 @@
 /** Plays the cases of docs/reference/semantics.md: a schedule, its jobs, and what happens to them on one day. */
 import assert from 'node:assert/strict';
 import type { ActiveRun, Origin, SlotRow } from '../../../src/contract/engine.ts';
-import { ruleFields, ruleKinds } from '../../../src/schedules/calendar/rule.ts';
+import { ruleFields, ruleKinds } from '../../../src/schedules/calendar/rule-input.ts';
 import { type PlanRule, resolveStoredRule } from '../../../src/schedules/definition/planned-rule.ts';
 import { policyNames, resolvePolicies } from '../../../src/schedules/definition/policies.ts';
 import type { ScheduleSpec } from '../../../src/schedules/definition/spec.ts';
