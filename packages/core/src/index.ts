@@ -95,7 +95,7 @@ export {
   type StartOptions,
   type StopOptions,
 } from './options.ts';
-export type { ExcludeInput } from './schedules/calendar/exclude.ts';
+export type { ExcludeInput } from './schedules/calendar/exclude-input.ts';
 export { readMoment } from './schedules/calendar/moment.ts';
 export {
   type ResolveRuleOptions,

@@ -3,7 +3,7 @@
 import { type Duration, parseDuration } from '../../base/duration.ts';
 import { dulyError, isDulyError } from '../../base/errors.ts';
 import { readOptions, readWord, refuseOption } from '../../base/option-reader.ts';
-import type { ExcludeInput, ExcludeSpec } from './exclude.ts';
+import type { ExcludeInput, ExcludeSpec } from './exclude-input.ts';
 import type { RruleText } from './rrule-text.ts';
 import { findZone, type Zone } from './zone.ts';
 import type { Dst } from './zoned-times.ts';

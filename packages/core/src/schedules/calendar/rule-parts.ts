@@ -3,7 +3,8 @@
 import type { CronFields } from './cron-fields.ts';
 import { createCronTimes } from './cron-next.ts';
 import { parseCron } from './cron-parse.ts';
-import { createExcludes, type Excludes, excludeFromCron, excludeFromWallTimes } from './exclude.ts';
+import { createExcludes, type Excludes } from './exclude.ts';
+import { excludeFromCron, excludeFromWallTimes } from './exclude-times.ts';
 import { createRateTimes } from './rate.ts';
 import { createRruleInstants, createRruleWallTimes } from './rrule.ts';
 import { isWallRule, type RruleText } from './rrule-text.ts';

@@ -3,7 +3,7 @@ import { formatInstant, instantAtMax } from '../../base/instant.ts';
 import { readOptions, readWord } from '../../base/option-reader.ts';
 import type { CronFields } from './cron-fields.ts';
 import { parseCron } from './cron-parse.ts';
-import { readExclude } from './exclude.ts';
+import { readExclude } from './exclude-input.ts';
 import { readBound } from './moment.ts';
 import { parseRrule, type RruleText } from './rrule-text.ts';
 import {

@@ -1,7 +1,8 @@
 import { instantAtMax } from '../../base/instant.ts';
 import { daySeconds } from './civil.ts';
 import { hasBit } from './cron-fields.ts';
-import { type Excludes, nextOpenWall, previousOpenWall, rankIn, searchStepCountMax } from './exclude.ts';
+import { type Excludes, searchStepCountMax } from './exclude.ts';
+import { nextOpenWall, previousOpenWall, rankIn } from './exclude-times.ts';
 import type { Zone } from './zone.ts';
 import type { ZonedTimes } from './zoned-times.ts';
 

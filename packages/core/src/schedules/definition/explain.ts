@@ -7,7 +7,7 @@ import {
   type SixtyBits,
   weekdayNames,
 } from '../calendar/cron-fields.ts';
-import type { ExcludeSpec } from '../calendar/exclude.ts';
+import type { ExcludeSpec } from '../calendar/exclude-input.ts';
 import type { RruleMoment, RruleText } from '../calendar/rrule-text.ts';
 import { isRule, type Rule, resolveRule } from '../calendar/rule.ts';
 import type { RuleInput } from '../calendar/rule-input.ts';

@@ -4,12 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import {
-  createExcludes,
-  excludeFromWallTimes,
-  readExclude,
-  searchStepCountMax,
-} from '../../../src/schedules/calendar/exclude.ts';
+import { createExcludes, searchStepCountMax } from '../../../src/schedules/calendar/exclude.ts';
+import { readExclude } from '../../../src/schedules/calendar/exclude-input.ts';
+import { excludeFromWallTimes } from '../../../src/schedules/calendar/exclude-times.ts';
 import { resolveRule } from '../../../src/schedules/calendar/rule.ts';
 import type { RuleInput } from '../../../src/schedules/calendar/rule-input.ts';
 import { findZone } from '../../../src/schedules/calendar/zone.ts';
