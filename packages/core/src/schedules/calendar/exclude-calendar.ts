@@ -5,7 +5,7 @@ import type { SixtyBits } from './cron-fields.ts';
 import { createCronTimes } from './cron-next.ts';
 import { parseCron } from './cron-parse.ts';
 import { type DayRange, type ExcludeSpec, readDays } from './exclude-input.ts';
-import { createRruleDays } from './rrule.ts';
+import { createRruleDays } from './rrule-day-masks.ts';
 
 /** A calendar of what is left out. */
 export interface Calendar {

@@ -4,7 +4,7 @@ import { dulyError, isDulyError } from '../../base/errors.ts';
 import { readOptions, refuseOption } from '../../base/option-reader.ts';
 import { parseDay } from './civil.ts';
 import { parseCron } from './cron-parse.ts';
-import { createRruleDays } from './rrule.ts';
+import { createRruleDays } from './rrule-day-masks.ts';
 
 /**
  * What a rule leaves out, in its own zone: a date (`'2027-12-25'`), the dates of a range (`'2027-12-24/2028-01-02'`, both
