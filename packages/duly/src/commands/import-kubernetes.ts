@@ -8,13 +8,8 @@ import { didYouMean, usageError } from '../cli/usage.ts';
 import { type Client, withClient } from '../client/client.ts';
 import { commandFor, shellWord } from '../client/store.ts';
 import { type Imported, type ImportMode, importSchedule } from '../import/apply-import.ts';
-import {
-  type ContainerRun,
-  containerRuns,
-  type KubernetesPlan,
-  type PlannedCronJob,
-  planManifests,
-} from '../import/kubernetes-plan.ts';
+import { type ContainerRun, containerRuns } from '../import/kubernetes-command.ts';
+import { type KubernetesPlan, type PlannedCronJob, planManifests } from '../import/kubernetes-plan.ts';
 import { printJson } from '../output/json.ts';
 import { oneLine } from '../output/terminal.ts';
 import { dayText } from '../schedules/schedule-times.ts';

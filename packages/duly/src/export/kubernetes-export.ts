@@ -2,7 +2,7 @@ import { type OverlapMode, parseDuration, type Schedule } from '@duly/core';
 import { commandTaskName, shadowTaskName } from '@duly/core/internal';
 import { stringify } from 'yaml';
 import { usageError } from '../cli/usage.ts';
-import { definitionAnnotation } from '../import/kubernetes-plan.ts';
+import { definitionAnnotation } from '../import/kubernetes-schedule.ts';
 import type { CommandInput } from '../import/shell-command.ts';
 import { oneLine } from '../output/terminal.ts';
 import { annotationOf, unsayable } from './cron-only.ts';
