@@ -170,5 +170,5 @@ export type {
   RemoteSettled,
   RemoteSettlement,
   RemoteWorker,
-  RemoteWorkers,
-} from './worker/remote/remote-workers.ts';
+} from './worker/remote/remote-protocol.ts';
+export type { RemoteWorkers } from './worker/remote/remote-workers.ts';
