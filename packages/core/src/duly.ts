@@ -27,20 +27,14 @@ import { type Forecast, type ForecastOptions, readForecast } from './forecast/fo
 import { builtInPrefix, refuseReservedName } from './jobs/built-in-tasks.ts';
 import { DeadLetters } from './jobs/dead-letters.ts';
 import { blockForever } from './jobs/isolate-registry.ts';
+import type { JobChange } from './jobs/job-change.ts';
 import type { JobsFilter } from './jobs/job-filter.ts';
 import { JobHandle } from './jobs/job-handle.ts';
 import { JobQuery } from './jobs/job-query.ts';
+import { type JobReference, type NewDue, readJobId } from './jobs/job-reference.ts';
 import type { Job } from './jobs/job-view.ts';
 import type { Why } from './jobs/job-why.ts';
-import {
-  type CancelOptions,
-  createJobs,
-  type JobChange,
-  type JobReference,
-  type Jobs,
-  type NewDue,
-  readJobId,
-} from './jobs/jobs.ts';
+import { type CancelOptions, createJobs, type Jobs } from './jobs/jobs.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './jobs/pauses.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { callerFileOf, resolveTask } from './jobs/task-options.ts';

@@ -39,8 +39,10 @@ export { type Capacity, type CapacityOptions, capacity } from './forecast/capaci
 export type { Forecast, ForecastLoad, ForecastOptions, ForecastStep } from './forecast/forecast.ts';
 export { builtInTask, internalQueue } from './jobs/built-in-tasks.ts';
 export type { DeadLetters } from './jobs/dead-letters.ts';
+export type { JobChange } from './jobs/job-change.ts';
 export type { JobsFilter } from './jobs/job-filter.ts';
 export type { JobHandle } from './jobs/job-handle.ts';
+export type { JobLogLine, LogsOptions } from './jobs/job-log.ts';
 export type { DedupeOptions, JobOptions } from './jobs/job-options.ts';
 export type {
   ActionOptions,
@@ -52,17 +54,10 @@ export type {
   JobQuery,
   PageOptions,
 } from './jobs/job-query.ts';
+export type { JobReference, NewDue } from './jobs/job-reference.ts';
 export type { Attempt, Job, JobWait } from './jobs/job-view.ts';
 export type { WaitingFor, Why, WorkerProblem } from './jobs/job-why.ts';
-export type {
-  CancelOptions,
-  JobChange,
-  JobLogLine,
-  JobReference,
-  LogsOptions,
-  NewDue,
-  WaitOptions,
-} from './jobs/jobs.ts';
+export type { CancelOptions, WaitOptions } from './jobs/jobs.ts';
 export type { Pause, PauseOptions, PauseTarget } from './jobs/pauses.ts';
 export type { DeclaredTask, SlotContext, TaskContext, TaskHandler } from './jobs/task-definition.ts';
 export type { TracedAttempt, TracedEnqueue, Tracing } from './jobs/tracing.ts';

@@ -1,17 +1,11 @@
 import type { EnqueuedItem, JobSpec } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';
+import type { JobChange } from './job-change.ts';
+import type { JobLogLine, LogsOptions } from './job-log.ts';
+import type { NewDue } from './job-reference.ts';
 import { createdRecord, type Job, toJob } from './job-view.ts';
 import type { Why } from './job-why.ts';
-import type {
-  CancelOptions,
-  GetOptions,
-  JobChange,
-  JobLogLine,
-  Jobs,
-  LogsOptions,
-  NewDue,
-  WaitOptions,
-} from './jobs.ts';
+import type { CancelOptions, GetOptions, Jobs, WaitOptions } from './jobs.ts';
 
 /** What a call that created a job knows of it. */
 interface Created {

@@ -2,9 +2,10 @@ import { dulyError } from '../base/errors.ts';
 import { parseInstant } from '../base/instant.ts';
 import { type OptionNames, readOptions, readWholeNumber, readWord, shown } from '../base/option-reader.ts';
 import type { ChangeInput, ChangeReply, Count, Engine, JobFilter, JobRecord } from '../contract/engine.ts';
+import { countCap } from './count-cap.ts';
 import { type JobsFilter, readFilter } from './job-filter.ts';
+import { readNote } from './job-reference.ts';
 import { type Job, toJob } from './job-view.ts';
-import { countCap, readNote } from './jobs.ts';
 
 /** One page of jobs, by creation, newest first. */
 export interface JobPage {

@@ -150,3 +150,30 @@ export function createFinishWatch(
     },
   };
 }
+
+/** Waits for the end of a job. Rejects with `wait_timeout` after so long, or with the signal's reason. */
+export async function waitWithin(
+  clock: Clock,
+  { id, timeoutMs, signal }: { id: string; timeoutMs: number | null; signal: AbortSignal | undefined },
+  watch: FinishWatch,
+): Promise<JobRecord | null> {
+  const late = new AbortController();
+  const timer =
+    timeoutMs === null
+      ? null
+      : clock.after(timeoutMs, () =>
+          late.abort(
+            dulyError('wait_timeout', {
+              message: `Job "${id}" was not over within ${timeoutMs} ms.`,
+              hint: 'The job goes on. Ask why(), or wait again.',
+              details: { id, timeoutMs },
+            }),
+          ),
+        );
+  try {
+    const both = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
+    return await watch.wait(id, both);
+  } finally {
+    timer?.cancel();
+  }
+}

@@ -2,7 +2,7 @@ import { dulyError } from '../base/errors.ts';
 import { readName } from '../base/option-reader.ts';
 import type { CountsReply, Engine, NodeInfo, NodesReply } from '../contract/engine.ts';
 import { nodeSilentMs } from '../contract/timings.ts';
-import { countCap } from '../jobs/jobs.ts';
+import { countCap } from '../jobs/count-cap.ts';
 
 /** A node as `duly.nodes()` lists it. */
 export interface NodeView extends Omit<NodeInfo, 'startedAt'> {

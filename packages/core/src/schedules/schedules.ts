@@ -21,7 +21,7 @@ import type {
   UserTransaction,
 } from '../contract/engine.ts';
 import type { JobHandle } from '../jobs/job-handle.ts';
-import { readNote } from '../jobs/jobs.ts';
+import { readNote } from '../jobs/job-reference.ts';
 import { readUntil } from '../jobs/pauses.ts';
 import { isPromise, validateStoredInput } from '../jobs/stored-input.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
