@@ -1,8 +1,12 @@
 /** What a backfill looks at, and what it answers. */
+
+import { readFlag, readWholeNumber, readWord, refuseOption } from '../base/option-reader.ts';
 import type { CompactedSlots, Engine, JobRecord } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
-import type { BackfillPlan, SlotRuns } from './planner/plan-operations.ts';
-import type { BackfillResult } from './schedule-options.ts';
+import { readMoment } from './calendar/moment.ts';
+import type { BackfillPlan, BackfillRequest, SlotRuns } from './planner/plan-operations.ts';
+import type { BackfillOptions, BackfillResult } from './schedule-options.ts';
+import type { Loaded } from './writes.ts';
 
 const pageSize = 500;
 
@@ -69,5 +73,26 @@ export function backfillResult(
     compactedCount,
     unfinishedCount,
     dryRun,
+  };
+}
+
+/** What to create runs for, on the clock of the schedule's zone. Throws `invalid_option`. */
+export function readBackfill(
+  given: BackfillOptions,
+  loaded: Pick<Loaded, 'parsed' | 'now'>,
+): BackfillRequest {
+  const { timezone } = loaded.parsed.rule;
+  const fromAt = readMoment(given.from, 'from', timezone);
+  const toAt = given.to === undefined ? loaded.now : readMoment(given.to, 'to', timezone);
+  if (toAt < fromAt) refuseOption('to', new Date(toAt).toISOString(), 'not to be before "from"');
+  return {
+    fromAt,
+    toAt,
+    order:
+      given.order === undefined ? ('oldest' as const) : readWord(given.order, 'order', ['oldest', 'newest']),
+    concurrency:
+      given.concurrency === undefined ? 1 : readWholeNumber(given.concurrency, 'concurrency', 1, 1_000),
+    reprocess: given.reprocess === undefined ? false : readFlag(given.reprocess, 'reprocess'),
+    allow: given.allow === undefined ? false : readFlag(given.allow, 'allow'),
   };
 }

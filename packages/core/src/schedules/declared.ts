@@ -9,7 +9,7 @@ import type { ParsedSchedule, ParsedSchedules } from './definition/schedule-cach
 import type { ScheduleSpec } from './definition/spec.ts';
 import { planEnable, planPause } from './planner/plan-operations.ts';
 import type { ScheduleDiff } from './schedule-options.ts';
-import type { SchedulesDeps } from './schedules.ts';
+import type { SchedulesDeps } from './schedules-deps.ts';
 import { isSame, type Loaded, type ScheduleWrites, type Wanted, wantEdit } from './writes.ts';
 
 type ReadSchedule = ParsedSchedule & { record: ScheduleRecord };

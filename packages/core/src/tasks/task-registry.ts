@@ -7,8 +7,8 @@ import { type Tracing, tracedTask } from '../jobs/tracing.ts';
 import { watchBackoff } from '../lifecycle/retry.ts';
 import type { EveryDefinition, ScheduleDefinition } from '../schedules/definition/definition.ts';
 import { scheduleIdOf } from '../schedules/definition/identity.ts';
+import { checkDeclared } from '../schedules/schedule-drafts.ts';
 import { declaredTwice } from '../schedules/schedule-errors.ts';
-import { checkDeclared } from '../schedules/schedules.ts';
 import type { Task } from './task.ts';
 
 /** What a task declares with `every`. */
