@@ -1,25 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { hostname } from 'node:os';
 import { systemClock } from './base/clock.ts';
-import { type Duration, parseDuration } from './base/duration.ts';
 import { createEvents, type EventListener } from './base/emitter.ts';
 import { type DulyError, dulyError, isDulyError } from './base/errors.ts';
 import { createIds, type Ids } from './base/ids.ts';
-import { type OptionNames, readName, readOptions, readWord } from './base/option-reader.ts';
+import { readName } from './base/option-reader.ts';
 import type { StandardSchema } from './base/schema.ts';
 import { listenForSignals } from './base/stop-signals.ts';
 import type { Engine, EngineInfo, EngineVerb } from './contract/engine.ts';
+import { type Coordination, createCoordination } from './coordination/coordination.ts';
 import type { Expiring } from './coordination/expiring.ts';
 import { type ExpiringOptions, ExpiringSets } from './coordination/expiring-sets.ts';
-import type { LockDeps } from './coordination/held-lock.ts';
-import {
-  type Candidacy,
-  type LeaderOptions,
-  type Leadership,
-  standForLeader,
-} from './coordination/leader.ts';
+import type { LeaderOptions, Leadership } from './coordination/leader.ts';
 import { type LockContext, type LockOptions, type LockResult, withLock } from './coordination/lock.ts';
-import { createLocks, type Locks } from './coordination/locks.ts';
+import type { Locks } from './coordination/locks.ts';
 import { type OnceOptions, onceInStore } from './coordination/once.ts';
 import { placeOfPool } from './engines/shared/pool.ts';
 import type { DulyEvents } from './events.ts';
@@ -38,11 +31,12 @@ import { type CancelOptions, createJobs, type Jobs } from './jobs/jobs.ts';
 import { createPauses, type Pause, type PauseOptions, type Pauses, type PauseTarget } from './jobs/pauses.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { callerFileOf, resolveTask } from './jobs/task-options.ts';
-import { mayBeAlive, nodeAwayMs } from './maintenance/node-heartbeat.ts';
-import { createNode, type DulyNode } from './node.ts';
+import type { DulyNode } from './node.ts';
+import { createNodeOn } from './node-on-store.ts';
 import { type AuditEntry, type AuditOptions, readAudit } from './operations/audit.ts';
 import { type ChangesOptions, type ChangesPage, readChanges } from './operations/changes.ts';
-import { type Health, readHealth } from './operations/health.ts';
+import { type Health, type HealthCallOptions, readHealth, readHealthOptions } from './operations/health.ts';
+import { readNextDue } from './operations/next-due.ts';
 import { type Counts, drainNode, type NodeView, readCounts, readNodes } from './operations/nodes.ts';
 import { listQueues, type QueueList } from './operations/queues.ts';
 import { createRecords, type Records } from './operations/records.ts';
@@ -68,14 +62,10 @@ import type { ScheduleReference } from './schedules/schedule-options.ts';
 import type { SlotWhy } from './schedules/schedule-why.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { isStoreTrouble } from './store/batcher.ts';
-import { notingCallbacks } from './store/callbacks.ts';
-import { createHeartbeats } from './store/heartbeats.ts';
-import { createInstrumentedEngine } from './store/instrumented-engine.ts';
 import { createOutageLog } from './store/outage-log.ts';
-import { createStoreSession, type StoreSession } from './store/session.ts';
 import type { Store } from './store/store.ts';
 import { defaultSchema } from './store/store-url.ts';
-import { openStore } from './store/thread/open-store.ts';
+import { StoreAccess, stoppedError } from './store-access.ts';
 import { keepTaskForms } from './tasks/input-forms.ts';
 import type { Task, TaskInput, TaskOptions } from './tasks/task.ts';
 import { createTask } from './tasks/task-calls.ts';
@@ -83,17 +73,6 @@ import { type Declared, TaskRegistry } from './tasks/task-registry.ts';
 import { isIsolateThread } from './worker/isolate.ts';
 import { createRemoteWorkers, type RemoteWorkers } from './worker/remote/remote-workers.ts';
 
-/** How to look at the health. */
-export interface HealthCallOptions {
-  /** How long the store may take for each answer. Default 5 s. */
-  patience?: Duration;
-  /** `store`: only whether the store answers and confirms a write, without a look at the work. Default `all`. */
-  scope?: 'all' | 'store';
-}
-
-const healthNames: OptionNames<HealthCallOptions> = { patience: true, scope: true };
-const healthScopes = ['all', 'store'] as const;
-const healthPatienceMs = 5_000;
 /** Internals that the test kit drives: the node (null before `start`) and the jobs that callers wait for. Not public. */
 export let internalsOf: (duly: Duly) => { node: DulyNode | null; jobs: Jobs };
 
@@ -124,7 +103,7 @@ export class Duly {
   /** The lease protocol for workers that are not this library: in other languages, over HTTP. */
   readonly remote: RemoteWorkers;
   /** Locks that are renewed and given back by hand; `lock` does both by itself. */
-  readonly locks: Locks = createLocks(() => this.#lockDeps());
+  readonly locks: Locks;
 
   readonly #options: ResolvedOptions;
   readonly #ids: Ids;
@@ -133,25 +112,17 @@ export class Duly {
   );
   readonly #registry: TaskRegistry;
   readonly #expiring: ExpiringSets;
-  /** Those that stand for election now. */
-  readonly #candidacies = new Set<Candidacy>();
+  readonly #coordination: Coordination;
   /** Aborted, with the error `stopped`, from when on no more calls are taken. */
   readonly #closed = new AbortController();
-  /** Aborted, with the error `stopped`, when the drain limit has passed: locks that are still held are released. */
-  readonly #abandoned = new AbortController();
-  readonly #heldLocks = new Set<Promise<void>>();
   readonly #jobs: Jobs;
   readonly #nodeId: string;
   readonly #acting = new AsyncLocalStorage<string>();
   readonly #virtual: boolean;
-  readonly #openGiven: (() => Promise<Store>) | null;
-  #opening: Promise<StoreSession> | null = null;
-  #session: StoreSession | null = null;
-  #store: Store | null = null;
+  readonly #access: StoreAccess;
   #node: DulyNode | null = null;
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
-  #isClosed = false;
   #offSignals: () => void = () => {};
 
   static {
@@ -166,13 +137,20 @@ export class Duly {
     this.#options = resolveOptions(options);
     const { clock, random } = this.#options;
     const actor = (): string => this.#actor();
-    this.#openGiven = openGiven ?? null;
     // A clock other than the real one rules the store too: every call carries its instant.
     this.#virtual = clock !== systemClock && openGiven === undefined;
     this.#ids = createIds({ clock, random });
+    this.#access = new StoreAccess({
+      options: this.#options,
+      virtual: this.#virtual,
+      openGiven: openGiven ?? null,
+      events: this.#events,
+      actor,
+      closed: this.#closed.signal,
+    });
     this.#nodeId = this.#ids.newId('node');
     this.#jobs = createJobs({
-      session: () => this.#open(),
+      session: () => this.#access.open(),
       clock,
       actor,
       ids: this.#ids,
@@ -186,6 +164,18 @@ export class Duly {
     });
     const engine = this.#engine;
     this.#expiring = new ExpiringSets({ engine, actor, ids: this.#ids, registry: this.#registry });
+    this.#coordination = createCoordination({
+      engine,
+      clock,
+      ids: this.#ids,
+      node: this.#nodeId,
+      // On virtual time renewals must go through the instrumented engine, which sets the instant.
+      renewals: () => (this.#virtual ? null : (this.#access.store?.locks ?? null)),
+      maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
+      closed: this.#closed.signal,
+      onError: (error, doing) => this.#events.emit('error', { error, doing }),
+    });
+    this.locks = this.#coordination.locks;
     this.dead = new DeadLetters((filter) => this.jobs(filter));
     this.schedules = new Schedules({
       engine,
@@ -215,15 +205,7 @@ export class Duly {
     this.records = createRecords({ engine, actor });
     this.#events.on('job.settled', ({ id }) => this.#jobs.noticed(id));
     this.#events.on('job.reaped', ({ id }) => this.#jobs.noticed(id));
-    const outages = createOutageLog({ clock, logger: this.#options.logger });
-    this.#events.on('call', ({ ok }) => {
-      if (ok) outages.answered();
-    });
-    this.#events.on('error', ({ error, doing }) => {
-      if (isDulyError(error, 'store_moved')) this.#leave(error);
-      else if (isStoreTrouble(error)) outages.failed(error, doing);
-      else this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`);
-    });
+    this.#logTrouble();
   }
 
   // ----------------------------------------------------------------------------------------- tasks, jobs
@@ -343,17 +325,12 @@ export class Duly {
     options: LockOptions | undefined,
     fn: (context: LockContext) => Value | Promise<Value>,
   ): Promise<LockResult<Value>> {
-    return withLock(this.#lockDeps(), name, options, fn);
+    return withLock(this.#coordination.deps(), name, options, fn);
   }
 
   /** Stands for election under this name until it resigns or the Duly stops. At most one process leads at a time. */
   leader(name: string, options?: LeaderOptions): Leadership {
-    const candidacy = standForLeader(this.#lockDeps(), name, options, {
-      onError: (error) => this.#events.emit('error', { error, doing: `standing for leader "${name}"` }),
-      onEnded: () => this.#candidacies.delete(candidacy),
-    });
-    this.#candidacies.add(candidacy);
-    return candidacy.leadership;
+    return this.#coordination.leader(name, options);
   }
 
   /** Runs `fn` until its result is recorded under this key in the whole store; then everybody is given that result. */
@@ -362,7 +339,7 @@ export class Duly {
     options: OnceOptions | undefined,
     fn: (context: LockContext) => Value | Promise<Value>,
   ): Promise<Value> {
-    return onceInStore(this.#lockDeps(), key, options, fn);
+    return onceInStore(this.#coordination.deps(), key, options, fn);
   }
 
   /** Values that end by themselves, with a clean-up that runs at least once. The same name gives the same values. */
@@ -389,36 +366,15 @@ export class Duly {
     /** Whether the node of this Duly has work in hand, or is about to. */
     busy: boolean;
   }> {
-    const engine = await this.#engine();
-    const node = this.#nodeId;
-    const tasks = [...this.#registry.resolved.values()].map(({ name, version }) => ({
-      type: name,
-      version,
-      limit: 1,
-    }));
-    const token = this.#ids.newId('claim');
-    const schedules = { node, token, limit: 0, leaseMs: 1_000, ids: null };
-    const claim = {
-      token,
-      node,
-      tasks,
-      queues: queues === null ? null : [...queues],
-      limit: 0,
-      leaseMs: 1_000,
-      idle: true,
-    };
-    // Schedules first: what they make until the second question is in its answer.
-    const { nextDueAt: scheduleAt } = await engine.claimSchedules(schedules);
-    const { now, more, nextDueAt } = await engine.exchange({
-      settle: [],
-      claim: tasks.length === 0 ? null : claim,
+    const due = await readNextDue(await this.#engine(), {
+      node: this.#nodeId,
+      token: this.#ids.newId('claim'),
+      tasks: [...this.#registry.resolved.values()],
+      queues,
     });
-    // What is ready has fallen due, and no longer waits for its time.
-    const jobAt = more ? now : nextDueAt;
-    const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at));
     // After the answers: what was taken since then is in hand, or was still due in them.
     const busy = !(this.#node?.isIdle() ?? true);
-    return { now: new Date(now), job: dateOf(jobAt), schedule: dateOf(scheduleAt), busy };
+    return { ...due, busy };
   }
 
   /** Outcomes of attempts in this process that the store has not recorded yet. While there are many, the node takes no work. */
@@ -467,12 +423,9 @@ export class Duly {
    * are decided in time. Never throws; each question is given up after `patience` (default 5 s).
    */
   health(options?: HealthCallOptions): Promise<Health> {
-    const { patience = healthPatienceMs, scope = 'all' } = readOptions(options, 'health()', healthNames);
-    readWord(scope, 'scope', healthScopes);
+    const how = readHealthOptions(options);
     const { clock } = this.#options;
-    const actor = this.#actor();
-    const patienceMs = parseDuration(patience, 'patience');
-    return readHealth({ open: this.#engine, clock, actor, ids: this.#ids, patienceMs, scope });
+    return readHealth({ open: this.#engine, clock, actor: this.#actor(), ids: this.#ids, ...how });
   }
 
   /** The live nodes of the store. */
@@ -500,19 +453,19 @@ export class Duly {
    * ```
    */
   changes(options?: ChangesOptions): AsyncIterableIterator<ChangesPage> {
-    return readChanges(options, async () => (await this.#open()).feed);
+    return readChanges(options, async () => (await this.#access.open()).feed);
   }
 
   /** Calls of each verb of the store so far; for tests and metrics. */
   calls(): Record<EngineVerb, number> | null {
-    return this.#session?.instrumented.counts() ?? null;
+    return this.#access.session?.instrumented.counts() ?? null;
   }
 
   // -------------------------------------------------------------------------------------------- its life
 
   /** Opens the store now instead of with the first call, and tells about it. Throws what is wrong with it. */
   async open(): Promise<EngineInfo> {
-    return (await this.#open()).engine.info();
+    return (await this.#access.open()).engine.info();
   }
 
   /** Listens to what happens until the returned function is called. */
@@ -571,8 +524,8 @@ export class Duly {
 
   #createTask(resolved: ResolvedTask): Task {
     return createTask<unknown, unknown>(resolved, {
-      session: () => this.#open(),
-      expect: () => this.#store?.expect?.(),
+      session: () => this.#access.open(),
+      expect: () => this.#access.store?.expect?.(),
       jobs: this.#jobs,
       schedules: this.schedules,
       ids: this.#ids,
@@ -587,105 +540,22 @@ export class Duly {
   }
 
   /** The engine, once the store is open. */
-  readonly #engine = async (): Promise<Engine> => (await this.#open()).engine;
-
-  #open(): Promise<StoreSession> {
-    if (this.#session !== null && !this.#isClosed) return Promise.resolve(this.#session);
-    try {
-      this.#refuseStopped();
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    this.#opening ??= this.#openStore().catch((error: unknown) => {
-      // The next call tries again: a full disk or a wrong permission can be put right.
-      this.#opening = null;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #openStore(): Promise<StoreSession> {
-    const { clock, random, logger, store: address } = this.#options;
-    const store = await (this.#openGiven?.() ?? openStore(address, this.#virtual ? { clock } : {}));
-    const instrumented = createInstrumentedEngine({
-      engine: store.engine,
-      clock,
-      rules: this.#virtual,
-      onCall: (call) => this.#events.emit('call', call),
-    });
-    this.#store = store;
-    const engine = notingCallbacks(instrumented.engine, () => this.#actor());
-    const session = createStoreSession({ ...instrumented, engine }, { clock, random });
-    this.#session = session;
-    this.#nudgeFeed(session);
-    const info = store.engine.info();
-    for (const warning of info.warnings) logger.warn({ store: info.place }, warning);
-    this.#events.emit('opened', info);
-    return this.#session;
-  }
-
-  /** What happens here is told to those who follow before the feed's next look. */
-  #nudgeFeed({ feed }: StoreSession): void {
-    for (const name of ['job.settled', 'job.reaped'] as const) this.#events.on(name, () => feed.nudge());
-  }
+  readonly #engine = async (): Promise<Engine> => (await this.#access.open()).engine;
 
   async #startNode(start: ReturnType<typeof resolveStart>): Promise<void> {
-    const session = await this.#open();
-    const { now, nodes } = await session.engine.nodes({
-      heartbeat: null,
-      leave: null,
-      drain: null,
-      forgetAfterMs: nodeAwayMs,
-    });
-    const { clock, random, leaseMs, heartbeatMs } = this.#options;
-    const node = createNode({
+    const session = await this.#access.open();
+    const node = await createNodeOn({
       id: this.#nodeId,
-      engine: session.engine,
+      access: this.#access,
+      session,
       ids: this.#ids,
       options: this.#options,
       start,
-      tasks: this.#registry.resolved,
-      declares: () => [...this.#registry.declaredIds],
+      registry: this.#registry,
       events: this.#events,
-      startedAt: now,
-      isAlone: !nodes.some(mayBeAlive),
       virtual: this.#virtual,
-      createHeartbeats: (onHeartbeat, onError) => {
-        const heartbeats = { node: this.#nodeId, leaseMs, heartbeatMs, onHeartbeat, onError };
-        // On virtual time the heartbeats must go through the instrumented engine, which sets the instant.
-        if (this.#virtual) return createHeartbeats({ engine: session.engine, clock, random, ...heartbeats });
-        return (this.#store as Store).createHeartbeats(heartbeats);
-      },
-      openParkedClaim: ({ onDelivered, onFailed }) =>
-        this.#store?.openParkedClaim?.({
-          node: this.#nodeId,
-          onDelivered(claim, reply, tookMs) {
-            session.instrumented.record('exchange', tookMs, null);
-            onDelivered(claim, reply, tookMs);
-          },
-          onFailed(claim, error, tookMs) {
-            session.instrumented.record('exchange', tookMs, error);
-            onFailed(claim, error, tookMs);
-          },
-        }) ?? null,
     });
-    if (start.roles.includes('scheduler')) {
-      // Said before anything is compared: of two that start at the same moment, the one that declares less must know of the other.
-      await node.announce();
-      await this.schedules.apply().catch(async (error: unknown) => {
-        await node.withdraw().catch(() => {});
-        throw error;
-      });
-      this.#registry.onDeclaredLate = () => {
-        // After the task is defined, in this very turn: its input is checked by its schema.
-        void Promise.resolve()
-          .then(() => node.announce())
-          .then(() => this.schedules.apply())
-          .catch((error: unknown) =>
-            this.#events.emit('error', { error, doing: 'applying declared schedules' }),
-          );
-      };
-    }
+    if (start.roles.includes('scheduler')) await this.#applyDeclared(node);
     // Known before it starts: a task that is defined meanwhile must wake it.
     this.#node = node;
     await node.start().catch((error: unknown) => {
@@ -701,14 +571,47 @@ export class Duly {
       });
     }
     // On virtual time nobody fills in forms.
-    if (start.roles.includes('worker') && !this.#virtual) {
-      const own = [...this.#registry.resolved.values()].filter(({ name }) => !name.startsWith(builtInPrefix));
-      keepTaskForms(this.records, own).catch((error: unknown) => {
-        if (this.#stopping === null)
-          this.#events.emit('error', { error, doing: 'telling what inputs look like' });
-      });
-    }
+    if (start.roles.includes('worker') && !this.#virtual) this.#keepForms();
     this.#events.emit('started', { node: node.id });
+  }
+
+  async #applyDeclared(node: DulyNode): Promise<void> {
+    // Said before anything is compared: of two that start at the same moment, the one that declares less must know of the other.
+    await node.announce();
+    await this.schedules.apply().catch(async (error: unknown) => {
+      await node.withdraw().catch(() => {});
+      throw error;
+    });
+    this.#registry.onDeclaredLate = () => {
+      // After the task is defined, in this very turn: its input is checked by its schema.
+      void Promise.resolve()
+        .then(() => node.announce())
+        .then(() => this.schedules.apply())
+        .catch((error: unknown) =>
+          this.#events.emit('error', { error, doing: 'applying declared schedules' }),
+        );
+    };
+  }
+
+  #keepForms(): void {
+    const own = [...this.#registry.resolved.values()].filter(({ name }) => !name.startsWith(builtInPrefix));
+    keepTaskForms(this.records, own).catch((error: unknown) => {
+      if (this.#stopping === null)
+        this.#events.emit('error', { error, doing: 'telling what inputs look like' });
+    });
+  }
+
+  /** Logs what failed, and an outage of the store once; leaves a store that was moved. */
+  #logTrouble(): void {
+    const outages = createOutageLog({ clock: this.#options.clock, logger: this.#options.logger });
+    this.#events.on('call', ({ ok }) => {
+      if (ok) outages.answered();
+    });
+    this.#events.on('error', ({ error, doing }) => {
+      if (isDulyError(error, 'store_moved')) this.#leave(error);
+      else if (isStoreTrouble(error)) outages.failed(error, doing);
+      else this.#options.logger.warn({ error, doing }, `Duly failed at ${doing} and tries again.`);
+    });
   }
 
   /** The store is elsewhere: what runs here counts no more, and nothing can be given back. */
@@ -721,64 +624,25 @@ export class Duly {
 
   async #stop(drainMs: number): Promise<void> {
     await this.#starting?.catch(() => {});
-    await this.#opening?.catch(() => {});
-    if (this.#session !== null) this.#session.claimSource = null;
+    await this.#access.settled();
+    if (this.#access.session !== null) this.#access.session.claimSource = null;
     // Handlers that finish during the drain may still make jobs and take locks, so calls are refused only after it.
     const sinceElapsed = this.#options.clock.elapsed();
     await this.#node?.stop(drainMs);
     const reason = stoppedError();
     const leftMs = drainMs - (this.#options.clock.elapsed() - sinceElapsed);
-    await this.#drainLocks(Math.max(0, leftMs), reason);
-    await Promise.all([...this.#candidacies].map((candidacy) => candidacy.end(reason)));
-    this.#isClosed = true;
+    await this.#coordination.stop(Math.max(0, leftMs), reason);
     this.#closed.abort(reason);
     this.#jobs.close(reason);
-    this.#session?.feed.close(null);
-    await this.#session?.drained();
-    await this.#session?.engine.close();
+    this.#access.session?.feed.close(null);
+    await this.#access.session?.drained();
+    await this.#access.session?.engine.close();
     this.#offSignals();
     this.#events.emit('stopped', {});
-  }
-
-  /** Waits for work under locks until the drain limit, then aborts it and releases its locks while the store is open. */
-  async #drainLocks(limitMs: number, reason: Error): Promise<void> {
-    if (this.#heldLocks.size > 0 && limitMs > 0) {
-      const ended = new AbortController();
-      const all = Promise.all(this.#heldLocks).then(() => ended.abort());
-      await Promise.race([all, this.#options.clock.sleep(limitMs, ended.signal)]);
-    }
-    this.#abandoned.abort(reason);
-    await Promise.all(this.#heldLocks);
-  }
-
-  #refuseStopped(): void {
-    if (this.#isClosed) throw stoppedError();
   }
 
   async #pauses(): Promise<Pauses> {
     const actor = this.#actor();
     return createPauses(await this.#engine(), actor);
   }
-
-  #lockDeps(): LockDeps {
-    return {
-      engine: this.#engine,
-      clock: this.#options.clock,
-      holder: () => ({ host: hostname(), pid: process.pid, node: this.#nodeId }),
-      newToken: () => this.#ids.newId('lock'),
-      // On virtual time renewals must go through the instrumented engine, which sets the instant.
-      renewals: () => (this.#virtual ? null : (this.#store?.locks ?? null)),
-      maxSleepMs: () => this.#node?.maxSleepMs() ?? 0,
-      closed: this.#closed.signal,
-      abandoned: this.#abandoned.signal,
-      held: this.#heldLocks,
-    };
-  }
-}
-
-function stoppedError() {
-  return dulyError('stopped', {
-    message: 'This Duly was stopped and takes no more calls.',
-    hint: 'Create a new one.',
-  });
 }

@@ -32,7 +32,7 @@ export type { LockContext, LockOptions, LockResult } from './coordination/lock.t
 export type { LockListOptions, LockPage, LockView } from './coordination/lock-list.ts';
 export type { AcquiredLock, AcquireOptions, Locks } from './coordination/locks.ts';
 export type { OnceOptions } from './coordination/once.ts';
-export { Duly, type HealthCallOptions } from './duly.ts';
+export { Duly } from './duly.ts';
 export type { PgPool, PgPoolClient, PgQuery, PgResult, PoolStore } from './engines/shared/pool.ts';
 export type { DulyEvents, JobNotice, ScheduleNotice } from './events.ts';
 export { type Capacity, type CapacityOptions, capacity } from './forecast/capacity.ts';
@@ -65,7 +65,7 @@ export { type OpenTelemetryApi, openTelemetry } from './jobs/tracing.ts';
 export type { Backoff, BackoffFunction, RetryPolicy } from './lifecycle/retry.ts';
 export type { AuditEntry, AuditOptions } from './operations/audit.ts';
 export type { ChangesOptions, ChangesPage, FeedChange } from './operations/changes.ts';
-export type { Health, HealthCheck, HealthState } from './operations/health.ts';
+export type { Health, HealthCallOptions, HealthCheck, HealthState } from './operations/health.ts';
 export type { Counts, NodeView } from './operations/nodes.ts';
 export type { QueueLane, QueueList, QueueView } from './operations/queues.ts';
 export type { PutRecordOptions, Records, StoredRecord } from './operations/records.ts';

@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.ts';
+import { type Duration, parseDuration } from '../base/duration.ts';
 import { isDulyError } from '../base/errors.ts';
 import type { Ids } from '../base/ids.ts';
+import { type OptionNames, readOptions, readWord } from '../base/option-reader.ts';
 import type { Actor, CountsReply, Engine, NodesReply } from '../contract/engine.ts';
 import { nodeSilentMs } from '../contract/timings.ts';
 import { createPauses } from '../jobs/pauses.ts';
@@ -32,6 +34,14 @@ export interface Health {
   checks: HealthCheck[];
 }
 
+/** How to look at the health. */
+export interface HealthCallOptions {
+  /** How long the store may take for each answer. Default 5 s. */
+  patience?: Duration;
+  /** `store`: only whether the store answers and confirms a write, without a look at the work. Default `all`. */
+  scope?: 'all' | 'store';
+}
+
 /** What a health check needs. */
 export interface HealthOptions {
   open(): Promise<Engine>;
@@ -45,6 +55,9 @@ export interface HealthOptions {
   scope: 'all' | 'store';
 }
 
+const callNames: OptionNames<HealthCallOptions> = { patience: true, scope: true };
+const scopes = ['all', 'store'] as const;
+const patienceMsDefault = 5_000;
 // What is ready starts within milliseconds where a concurrency slot is free. A minute is a queue that is longer than its workers can eat, or one
 // that nobody eats.
 const waitMsMax = 60_000;
@@ -65,6 +78,15 @@ export async function readHealth(options: HealthOptions): Promise<Health> {
   const checks = await look(options);
   const state = (['failing', 'warning'] as const).find((one) => checks.some((check) => check.state === one));
   return { state: state ?? 'ok', checks };
+}
+
+/** The patience and the scope of a call. Throws `invalid_option`. */
+export function readHealthOptions(
+  options: HealthCallOptions | undefined,
+): Pick<HealthOptions, 'patienceMs' | 'scope'> {
+  const { patience = patienceMsDefault, scope = 'all' } = readOptions(options, 'health()', callNames);
+  readWord(scope, 'scope', scopes);
+  return { patienceMs: parseDuration(patience, 'patience'), scope };
 }
 
 async function look(options: HealthOptions): Promise<HealthCheck[]> {
