@@ -1,3 +1,4 @@
+import type { Events } from './base/emitter.ts';
 import type { DulyError } from './base/errors.ts';
 import type {
   ClaimedJob,
@@ -9,6 +10,7 @@ import type {
 } from './contract/engine.ts';
 import type { JobStatus } from './contract/job-status.ts';
 import type { EngineCall } from './store/instrumented-engine.ts';
+import type { Worker } from './worker/worker.ts';
 
 /** A job as events name it. */
 export interface JobNotice {
@@ -86,4 +88,32 @@ export function noticeOf({ id, type, queue, tenant, attempt }: ClaimedJob): JobN
 /** The notice of a claimed schedule. */
 export function scheduleNoticeOf({ id, name, app, tenant }: ClaimedSchedule): ScheduleNotice {
   return { id, name, app, tenant };
+}
+
+/** Passes what happens at a worker on to those who listen. */
+export function forwardWorker(worker: Worker, events: Events<DulyEvents>): void {
+  // An event that nobody hears is not put together: a busy worker has tens of thousands a second.
+  worker.events.on('started', ({ job }) => {
+    if (events.has('job.started')) events.emit('job.started', noticeOf(job));
+  });
+  worker.events.on('progress', ({ job, progress }) => {
+    if (events.has('job.progress')) events.emit('job.progress', { ...noticeOf(job), progress });
+  });
+  worker.events.on('settled', ({ job, status, settlement }) => {
+    if (!events.has('job.settled')) return;
+    const { id, type, queue, tenant, attempt } = job;
+    const { reason, error, result } = settlement;
+    const notice = { id, type, queue, tenant, attempt, status, reason, error, result: null as unknown };
+    if (result === null) events.emit('job.settled', notice);
+    else {
+      // Read only if somebody asks.
+      Object.defineProperty(notice, 'result', { enumerable: true, get: () => JSON.parse(result) });
+      events.emit('job.settled', notice);
+    }
+  });
+  worker.events.on('lost', ({ job }) => events.emit('job.lost', noticeOf(job)));
+  worker.events.on('idle', ({ nextDueAt }) =>
+    events.emit('idle', { nextDueAt: nextDueAt === null ? null : new Date(nextDueAt) }),
+  );
+  worker.events.on('error', (failure) => events.emit('error', failure));
 }

@@ -4,7 +4,7 @@ import type { Events } from './base/emitter.ts';
 import type { Ids } from './base/ids.ts';
 import { createLoop, type Loop } from './base/loop.ts';
 import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './contract/engine.ts';
-import { type DulyEvents, noticeOf, scheduleNoticeOf } from './events.ts';
+import { type DulyEvents, forwardWorker, noticeOf, scheduleNoticeOf } from './events.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { createContact } from './maintenance/contact.ts';
 import { createNodeHeartbeat } from './maintenance/node-heartbeat.ts';
@@ -92,78 +92,16 @@ export function createNode(node: NodeOptions): DulyNode {
     ? endlessSleep
     : createNotifierProbe({ engine, clock, random, onError: fail('proving notifications') });
   let isMoving = !virtual;
-  let closeHeartbeats: () => void = () => {};
   let drainAsked = false;
-  const worker = isWorker ? startWorker() : null;
+  const maxSleepMs = (): number => probe.maxSleepMs();
+  const created = isWorker ? createNodeWorker(node, { isMoving: () => isMoving, maxSleepMs, fail }) : null;
+  const worker = created?.worker ?? null;
 
-  function startWorker(): Worker {
-    const heartbeats = node.createHeartbeats((news) => created.onHeartbeat(news), fail('renewing leases'));
-    const created = createWorker({
-      engine: {
-        exchange: engine.exchange,
-        report: engine.report,
-        remember: engine.remember,
-        get: engine.get,
-        info: engine.info,
-        ...(engine.userTransaction === undefined ? {} : { userTransaction: engine.userTransaction }),
-        subscribe: (listener) =>
-          engine.subscribe((notification) => {
-            if (isMoving) listener(notification);
-          }),
-      },
-      clock,
-      random,
-      node: id,
-      tasks,
-      heartbeats,
-      concurrency: start.concurrency,
-      queues: start.queues === null ? null : [...start.queues],
-      leaseMs: options.leaseMs,
-      openParkedClaim: node.openParkedClaim,
-      maxSleepMs: () => probe.maxSleepMs(),
-    });
-    forward(created, events);
-    created.events.on('skipped', ({ late, released }) => {
-      const what = `${late + released} claimed jobs were not started here, because this process stood still`;
-      const why = `${late} leases ended meanwhile, ${released} jobs were released for other nodes`;
-      options.logger.warn({ late, released }, `${what}: ${why}.`);
-    });
-    // The heartbeats outlive the drain: leases of what still runs must hold to the end.
-    closeHeartbeats = () => heartbeats.close();
-    return created;
-  }
-
-  const info = (): NodeInfo => ({
-    id,
-    app: options.app,
-    release: options.release,
-    declares: declared(),
-    host: hostname(),
-    pid: process.pid,
-    roles: [...start.roles],
-    tasks: isWorker
-      ? [...tasks.values()].map(({ name, version, concurrency }) => ({ type: name, version, concurrency }))
-      : [],
-    queues: start.queues === null ? null : [...start.queues],
-    concurrency: start.concurrency,
-    running: worker?.runningCount() ?? 0,
-    notReady: notReady(),
-    startedAt: node.startedAt,
-  });
-
-  function declared(): string[] | null {
-    const declares = node.declares();
-    return declares.length > declaredCountMax ? null : declares;
-  }
-
-  function notReady(): string | null {
-    if (worker === null) return 'It does not work on jobs.';
-    return worker.notReady();
-  }
+  const notReady = (): string | null => notReadyOf(worker);
 
   const nodeHeartbeat = createNodeHeartbeat({
     engine,
-    info,
+    info: () => infoOf(node, worker),
     onDrainAsked() {
       drainAsked = true;
       events.emit('draining', { node: id });
@@ -172,24 +110,7 @@ export function createNode(node: NodeOptions): DulyNode {
     },
   });
 
-  let nextReapAt: number | null = null;
-  const reap = createReapPass({
-    engine: {
-      exchange: engine.exchange,
-      async reap(input) {
-        const reply = await engine.reap(input);
-        nextReapAt = reply.nextAt;
-        return reply;
-      },
-    },
-    node: id,
-    leaseMs: options.leaseMs,
-    // On virtual time the store is never away.
-    ...(virtual
-      ? {}
-      : { contact: createContact({ clock, leaseMs: options.leaseMs, isAlone: node.isAlone }) }),
-    onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
-  });
+  const reap = createNodeReap(node);
   const prune = createPrunePass({
     engine,
     clock,
@@ -197,40 +118,12 @@ export function createNode(node: NodeOptions): DulyNode {
     tasksMs: () => [...tasks.values()].flatMap((task) => [task.retentionMs, task.deadRetentionMs]),
   });
 
-  const scheduler = isScheduler ? createScheduler() : null;
+  const claimSource: ClaimSource = {
+    request: () => (drainAsked ? null : (worker?.request() ?? null)),
+    receive: (request, claimed) => worker?.receive(request, claimed),
+  };
+  const scheduler = isScheduler ? createScheduler(node, { claimSource, maxSleepMs, fail }) : null;
   let unsubscribe: () => void = () => {};
-
-  function createScheduler(): Loop {
-    const pass = createFirePass({
-      engine,
-      clock,
-      node: id,
-      ids: node.ids,
-      claimSource: {
-        request: () => (drainAsked ? null : (worker?.request() ?? null)),
-        receive: (request, claimed) => worker?.receive(request, claimed),
-      },
-      maxSleepMs: () => probe.maxSleepMs(),
-      onDecided: ({ schedule, plan }) => {
-        if (plan.runs.length > 0) {
-          events.emit('schedule.fired', {
-            ...scheduleNoticeOf(schedule),
-            jobs: plan.runs.map((run) => run.id),
-          });
-        }
-      },
-      onEvent: (schedule, event) => events.emit(`schedule.${event.kind}`, scheduleNoticeOf(schedule)),
-      onError: (error, { name }) => events.emit('error', { error, doing: `deciding schedule "${name}"` }),
-    });
-    return createLoop({
-      clock,
-      random,
-      pass,
-      onError: fail('looking for due schedules'),
-      // On virtual time nobody else changes the store, and every needless look costs a year of minutes half a minute.
-      ...(virtual ? { maxWaitMs: Number.POSITIVE_INFINITY } : {}),
-    });
-  }
 
   const heartbeatLoop = createLoop({
     clock,
@@ -250,7 +143,7 @@ export function createNode(node: NodeOptions): DulyNode {
   worker?.events.on('error', reportReadiness);
   const loops: Loop[] = [heartbeatLoop];
   if (isMaintenance) {
-    loops.push(createLoop({ clock, random, pass: reap, onError: fail('reaping') }));
+    loops.push(createLoop({ clock, random, pass: reap.pass, onError: fail('reaping') }));
     // What is past its time waits without harm, and a machine that slept is late by one round: no need to look every 30 s.
     const maxWaitMs = idleEveryMsMax;
     loops.push(createLoop({ clock, random, pass: prune, onError: fail('pruning'), maxWaitMs }));
@@ -281,7 +174,7 @@ export function createNode(node: NodeOptions): DulyNode {
       // The others are told what this node handles now, and not with the next heartbeat.
       heartbeatLoop.wake();
     },
-    maxSleepMs: () => probe.maxSleepMs(),
+    maxSleepMs,
     runningCount: () => worker?.runningCount() ?? 0,
     unrecordedCount: () => worker?.unrecordedCount() ?? 0,
     isIdle: () => worker?.isIdle() ?? true,
@@ -300,8 +193,8 @@ export function createNode(node: NodeOptions): DulyNode {
     },
     async reap() {
       if (!isMaintenance) return null;
-      while ((await reap()) === 0);
-      return nextReapAt;
+      while ((await reap.pass()) === 0);
+      return reap.nextAt();
     },
     async runMaintenance() {
       // A pass prunes a bounded amount and answers with a short wait while there is more.
@@ -318,7 +211,8 @@ export function createNode(node: NodeOptions): DulyNode {
       limit.cancel();
       await Promise.all(loops.map((loop) => loop.stop()));
       await probe.stop();
-      closeHeartbeats();
+      // The heartbeats outlive the drain: leases of what still runs must hold to the end.
+      created?.heartbeats.close();
       await nodeHeartbeat.leave().catch(fail('leaving'));
     },
     abortDrain: () => worker?.abortDrain(),
@@ -331,29 +225,144 @@ const endlessSleep: NotifierProbe = {
   stop: async () => {},
 };
 
-function forward(worker: Worker, events: Events<DulyEvents>): void {
-  // An event that nobody hears is not put together: a busy worker has tens of thousands a second.
-  worker.events.on('started', ({ job }) => {
-    if (events.has('job.started')) events.emit('job.started', noticeOf(job));
+/** What a node tells of itself with every heartbeat. */
+function infoOf(node: NodeOptions, worker: Worker | null): NodeInfo {
+  const { id, options, start, tasks } = node;
+  const declares = node.declares();
+  return {
+    id,
+    app: options.app,
+    release: options.release,
+    declares: declares.length > declaredCountMax ? null : declares,
+    host: hostname(),
+    pid: process.pid,
+    roles: [...start.roles],
+    tasks:
+      worker === null
+        ? []
+        : [...tasks.values()].map(({ name, version, concurrency }) => ({ type: name, version, concurrency })),
+    queues: start.queues === null ? null : [...start.queues],
+    concurrency: start.concurrency,
+    running: worker?.runningCount() ?? 0,
+    notReady: notReadyOf(worker),
+    startedAt: node.startedAt,
+  };
+}
+
+function notReadyOf(worker: Worker | null): string | null {
+  if (worker === null) return 'It does not work on jobs.';
+  return worker.notReady();
+}
+
+/** Creates the worker of a node and the heartbeats of its leases. */
+function createNodeWorker(
+  node: NodeOptions,
+  {
+    isMoving,
+    maxSleepMs,
+    fail,
+  }: { isMoving(): boolean; maxSleepMs(): number; fail(doing: string): (error: unknown) => void },
+): { worker: Worker; heartbeats: Heartbeats } {
+  const { id, engine, options, start, tasks, events } = node;
+  const { clock, random } = options;
+  const heartbeats = node.createHeartbeats((news) => created.onHeartbeat(news), fail('renewing leases'));
+  const created = createWorker({
+    engine: {
+      exchange: engine.exchange,
+      report: engine.report,
+      remember: engine.remember,
+      get: engine.get,
+      info: engine.info,
+      ...(engine.userTransaction === undefined ? {} : { userTransaction: engine.userTransaction }),
+      subscribe: (listener) =>
+        engine.subscribe((notification) => {
+          if (isMoving()) listener(notification);
+        }),
+    },
+    clock,
+    random,
+    node: id,
+    tasks,
+    heartbeats,
+    concurrency: start.concurrency,
+    queues: start.queues === null ? null : [...start.queues],
+    leaseMs: options.leaseMs,
+    openParkedClaim: node.openParkedClaim,
+    maxSleepMs,
   });
-  worker.events.on('progress', ({ job, progress }) => {
-    if (events.has('job.progress')) events.emit('job.progress', { ...noticeOf(job), progress });
+  forwardWorker(created, events);
+  created.events.on('skipped', ({ late, released }) => {
+    const what = `${late + released} claimed jobs were not started here, because this process stood still`;
+    const why = `${late} leases ended meanwhile, ${released} jobs were released for other nodes`;
+    options.logger.warn({ late, released }, `${what}: ${why}.`);
   });
-  worker.events.on('settled', ({ job, status, settlement }) => {
-    if (!events.has('job.settled')) return;
-    const { id, type, queue, tenant, attempt } = job;
-    const { reason, error, result } = settlement;
-    const notice = { id, type, queue, tenant, attempt, status, reason, error, result: null as unknown };
-    if (result === null) events.emit('job.settled', notice);
-    else {
-      // Read only if somebody asks.
-      Object.defineProperty(notice, 'result', { enumerable: true, get: () => JSON.parse(result) });
-      events.emit('job.settled', notice);
-    }
+  return { worker: created, heartbeats };
+}
+
+/** Creates the pass that takes over ended leases. `nextAt`: when the next lease or start deadline ends, as the last pass found. */
+function createNodeReap({ id, engine, options, isAlone, events, virtual }: NodeOptions): {
+  pass: () => Promise<number>;
+  nextAt(): number | null;
+} {
+  let nextAt: number | null = null;
+  const pass = createReapPass({
+    engine: {
+      exchange: engine.exchange,
+      async reap(input) {
+        const reply = await engine.reap(input);
+        nextAt = reply.nextAt;
+        return reply;
+      },
+    },
+    node: id,
+    leaseMs: options.leaseMs,
+    // On virtual time the store is never away.
+    ...(virtual
+      ? {}
+      : { contact: createContact({ clock: options.clock, leaseMs: options.leaseMs, isAlone }) }),
+    onReaped: ({ job, settlement }) => events.emit('job.reaped', { ...noticeOf(job), status: settlement.to }),
   });
-  worker.events.on('lost', ({ job }) => events.emit('job.lost', noticeOf(job)));
-  worker.events.on('idle', ({ nextDueAt }) =>
-    events.emit('idle', { nextDueAt: nextDueAt === null ? null : new Date(nextDueAt) }),
-  );
-  worker.events.on('error', (failure) => events.emit('error', failure));
+  return { pass, nextAt: () => nextAt };
+}
+
+/** Creates the loop that decides due schedules. */
+function createScheduler(
+  { id, engine, ids, options, events, virtual }: NodeOptions,
+  {
+    claimSource,
+    maxSleepMs,
+    fail,
+  }: {
+    claimSource: ClaimSource;
+    maxSleepMs(): number;
+    fail(doing: string): (error: unknown) => void;
+  },
+): Loop {
+  const { clock, random } = options;
+  const pass = createFirePass({
+    engine,
+    clock,
+    node: id,
+    ids,
+    claimSource,
+    maxSleepMs,
+    onDecided: ({ schedule, plan }) => {
+      if (plan.runs.length > 0) {
+        events.emit('schedule.fired', {
+          ...scheduleNoticeOf(schedule),
+          jobs: plan.runs.map((run) => run.id),
+        });
+      }
+    },
+    onEvent: (schedule, event) => events.emit(`schedule.${event.kind}`, scheduleNoticeOf(schedule)),
+    onError: (error, { name }) => events.emit('error', { error, doing: `deciding schedule "${name}"` }),
+  });
+  return createLoop({
+    clock,
+    random,
+    pass,
+    onError: fail('looking for due schedules'),
+    // On virtual time nobody else changes the store, and every needless look costs a year of minutes half a minute.
+    ...(virtual ? { maxWaitMs: Number.POSITIVE_INFINITY } : {}),
+  });
 }
