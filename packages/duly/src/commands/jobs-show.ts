@@ -64,6 +64,11 @@ function printJob(out: Terminal, job: Job, why: Why, audit: readonly AuditEntry[
 
 function printFields(out: Terminal, job: Job, now: number): void {
   const when = (instant: Date | null): string | null => (instant === null ? null : absolute(instant, now));
+  const valueText = (value: unknown): string | null => {
+    if (value === null) return null;
+    if (value instanceof Date) return absolute(value, now);
+    return oneLine(typeof value === 'string' ? value : JSON.stringify(value));
+  };
   const fields: [string, string | null][] = [
     ['id', job.id],
     ['type', oneLine(job.version === 1 ? job.type : `${job.type} (version ${job.version})`)],
@@ -89,6 +94,9 @@ function printFields(out: Terminal, job: Job, now: number): void {
     ['node', job.node],
     ['input', oneLine(JSON.stringify(job.input) ?? 'null')],
     ['metadata', Object.keys(job.metadata).length === 0 ? null : oneLine(JSON.stringify(job.metadata))],
+    // {{job.passive +json | ['%json', valueText(job.%field)],}}
+    ['copy_of', valueText(job.copyOf)],
+    // {{/job}}
     ['result', job.status === 'COMPLETED' ? oneLine(JSON.stringify(job.result)) : null],
   ];
   for (const [name, value] of fields) {

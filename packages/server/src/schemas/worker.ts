@@ -58,6 +58,8 @@ export const claimedJobSchema = z
     slot: instant.nullable(),
     fire_id: z.string().nullable(),
     parent_id: z.string().nullable(),
+    // {{job.passive +claim +json | %json: %schema,}}
+    // {{/job}}
   })
   .openapi('ClaimedJob');
 
@@ -242,8 +244,14 @@ export function toClaimedJson(job: RemoteJob): z.infer<typeof claimedJobSchema> 
     timeout_ms: job.timeoutMs,
     origin: job.origin,
     schedule: job.schedule,
-    slot: job.slot?.toISOString() ?? null,
+    slot: text(job.slot),
     fire_id: job.fireId,
     parent_id: job.parentId,
+    // {{job.passive +claim +json | %json: %iso(job.%field),}}
+    // {{/job}}
   };
+}
+
+function text(instant: Date | null): string | null {
+  return instant === null ? null : instant.toISOString();
 }

@@ -23,8 +23,14 @@ export function toRemoteJob(job: ClaimedJob): RemoteJob {
     timeoutMs: job.policy.timeoutMs,
     origin: job.origin,
     schedule: job.slot?.scheduleName ?? null,
-    slot: job.slot === null || job.slot.slotAt === null ? null : new Date(job.slot.slotAt),
+    slot: date(job.slot?.slotAt ?? null),
     fireId: job.slot?.fireId ?? null,
     parentId: job.parent?.id ?? null,
+    // {{job.passive +claim +json | %field: %shown(job.%field),}}
+    // {{/job}}
   };
+}
+
+function date(instant: number | null): Date | null {
+  return instant === null ? null : new Date(instant);
 }

@@ -61,6 +61,8 @@ export interface RemoteJob {
   slot: Date | null;
   fireId: string | null;
   parentId: string | null;
+  // {{job.passive +claim +json | /** %doc */\n%field: %type;}}
+  // {{/job}}
 }
 
 /** What a claim was given. */
