@@ -1,8 +1,14 @@
-// Turns each engine's statements/*.sql and migrations/*.sql into its checked-in generated.ts, so that the
-// published package needs no file reads and a bundler keeps the SQL. Lists of job fields are filled in (job-lists.ts).
+// Turns each engine's sql folder into its checked-in generated.ts, so that the published package needs no file
+// reads and a bundler keeps the SQL. Lists of job fields are filled in (job-lists.ts).
+//
+//   sql/schema/NNNN_name.sql   steps of the schema: DDL, and the rows that a new store starts with
+//   sql/functions/*.sql        the functions and views of PostgreSQL, which a store gets as a whole
+//   sql/statements/*.sql       statements that the engine's code runs
+//
 // A function with a line `-- call: someName` above it becomes the statement `call.someName`, which calls it.
 // `--check` only compares.
 
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { expandJobLists } from './job-lists.ts';
@@ -54,10 +60,10 @@ export function readStatements({ name, sql }: SqlFile): string | Record<string, 
 }
 
 /** A statement for each function that `-- call: someName` names. It passes all parameters of the function, in order. */
-export function readCalls(migrationFiles: SqlFile[]): Record<string, string> {
+export function readCalls(functionFiles: SqlFile[]): Record<string, string> {
   const calls: Record<string, string> = {};
-  const marked = /^-- call: (\w+)$(?:\nCREATE (?:OR REPLACE )?FUNCTION ([\w.]+)\(([^)]*)\))?/gm;
-  for (const { name: file, sql } of migrationFiles) {
+  const marked = /^-- call: (\w+)$(?:\nCREATE FUNCTION ([\w.]+)\(([^)]*)\))?/gm;
+  for (const { name: file, sql } of functionFiles) {
     for (const [, name = '', called, parameters = ''] of sql.matchAll(marked)) {
       if (called === undefined) throw new Error(`${file}: "-- call: ${name}" is not above a function.`);
       if (name in calls) throw new Error(`${file} names the call "${name}" twice.`);
@@ -73,10 +79,10 @@ export function readCalls(migrationFiles: SqlFile[]): Record<string, string> {
 /** The statements of all files by the key of the file, with the calls of marked functions in `call`. */
 function collectStatements(
   statementFiles: SqlFile[],
-  migrationFiles: SqlFile[],
+  functionFiles: SqlFile[],
 ): Map<string, string | Record<string, string>> {
   const all = new Map<string, string | Record<string, string>>();
-  const calls = readCalls(migrationFiles);
+  const calls = readCalls(functionFiles);
   if (Object.keys(calls).length > 0) all.set('call', calls);
   for (const file of byName(statementFiles)) {
     const key = camelCase(basename(file.name, '.sql'));
@@ -94,15 +100,22 @@ function collectStatements(
   return all;
 }
 
+/** The files of one engine's sql folder. */
+export interface SqlFolder {
+  schema: SqlFile[];
+  functions: SqlFile[];
+  statements: SqlFile[];
+}
+
 /** The text of `generated.ts` for one engine. */
-export function renderGenerated(statementFiles: SqlFile[], migrationFiles: SqlFile[]): string {
+export function renderGenerated(folder: SqlFolder): string {
   const lines = [
-    '// Made by `npm run generate` from statements/*.sql and migrations/*.sql. Do not edit.',
+    '// Made by `npm run generate` from sql/. Do not edit.',
     '',
     '/** Every statement of this engine by file name, without comments. */',
     'export const statements = {',
   ];
-  const all = collectStatements(statementFiles, migrationFiles);
+  const all = collectStatements(folder.statements, folder.functions);
   for (const [key, value] of [...all].sort(([one], [other]) => (one < other ? -1 : 1))) {
     if (typeof value === 'string') lines.push(`  ${key}: ${template(value)},`);
     else {
@@ -111,23 +124,46 @@ export function renderGenerated(statementFiles: SqlFile[], migrationFiles: SqlFi
       lines.push('  },');
     }
   }
-  lines.push('} as const;', '', '/** Every migration in order; numbers are consecutive from 1. */');
-  lines.push('export const migrations: readonly { number: number; name: string; sql: string }[] = [');
-  for (const [index, file] of byName(migrationFiles).entries()) {
+  lines.push('} as const;', '', '/** Every step of the schema in order; numbers are consecutive from 1. */');
+  lines.push('export const schemaSteps: readonly { number: number; name: string; sql: string }[] = [');
+  for (const [index, file] of byName(folder.schema).entries()) {
     const match = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file.name);
     if (match === null) throw new Error(`"${file.name}" is not named like 0001_initial.sql.`);
     const number = Number(match[1]);
     if (number !== index + 1) throw new Error(`"${file.name}" should have the number ${index + 1}.`);
-    // When a store is migrated, all functions are created anew, but only missing steps change tables.
-    if (
-      /^(?:CREATE|ALTER|DROP) (?:TABLE|INDEX|SEQUENCE)/m.test(file.sql) &&
-      /^CREATE (?:FUNCTION|VIEW)/m.test(file.sql)
-    )
-      throw new Error(`"${file.name}" has tables and functions. Write two migrations.`);
+    if (/^CREATE (?:OR REPLACE )?(?:FUNCTION|VIEW)/m.test(file.sql))
+      throw new Error(`"${file.name}" creates a function or view. They belong to sql/functions.`);
     lines.push(`  { number: ${number}, name: '${match[2]}', sql: ${template(file.sql.trim())} },`);
   }
   lines.push('];', '');
+  if (folder.functions.length > 0) {
+    const text = readFunctions(folder.functions);
+    lines.push('/** All functions and views of this code. The hash says whether a store has this text. */');
+    lines.push(
+      `export const functionSet = { number: 1, hash: ${hashOf(text)}, sql: ${template(text)} };`,
+      '',
+    );
+  }
   return lines.join('\n');
+}
+
+/** The text that creates all functions. Views come first, because functions return their rows. */
+function readFunctions(files: SqlFile[]): string {
+  const texts: string[] = [];
+  for (const { name, sql } of byName(files)) {
+    const other = /^(?:(?!CREATE (?:FUNCTION|VIEW) )(?:CREATE|ALTER|DROP|INSERT|DO)\b.*)/m.exec(sql);
+    if (other !== null) throw new Error(`"${name}" holds more than functions and views: ${other[0]}`);
+    const isViews = /^CREATE VIEW /m.test(sql);
+    if (isViews && /^CREATE FUNCTION /m.test(sql)) throw new Error(`"${name}" holds views and functions.`);
+    texts[isViews ? 'unshift' : 'push'](sql.trim());
+  }
+  // In the order of file names a function may come before one that it calls.
+  return `SET LOCAL check_function_bodies = off;\n${texts.join('\n\n')}`;
+}
+
+/** A number that stands for a text and that JSON and JavaScript hold exactly: 52 bits of its SHA-256. */
+function hashOf(text: string): number {
+  return Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, 13), 16);
 }
 
 /** The path and text of every `generated.ts` that should exist. */
@@ -137,10 +173,13 @@ export function generateAll(): { path: string; text: string }[] {
     .filter((entry) => entry.isDirectory())
     .flatMap((entry) => {
       const folder = join(enginesFolder, entry.name);
-      const statementFiles = readSqlFiles(join(folder, 'statements'));
-      const migrationFiles = readSqlFiles(join(folder, 'migrations'));
-      if (statementFiles.length + migrationFiles.length === 0) return [];
-      return [{ path: join(folder, 'generated.ts'), text: renderGenerated(statementFiles, migrationFiles) }];
+      const [schema, functions, statements] = ['schema', 'functions', 'statements'].map((name) =>
+        readSqlFiles(join(folder, 'sql', name)),
+      ) as [SqlFile[], SqlFile[], SqlFile[]];
+      if (schema.length + functions.length + statements.length === 0) return [];
+      return [
+        { path: join(folder, 'generated.ts'), text: renderGenerated({ schema, functions, statements }) },
+      ];
     });
 }
 

@@ -6,6 +6,7 @@ import {
   readIfExists,
   readStatements,
   renderGenerated,
+  type SqlFolder,
   stripSqlComments,
 } from '../../scripts/embed-sql.ts';
 
@@ -47,52 +48,71 @@ for (const [why, sql] of [
   });
 }
 
+/** What is generated for these files. */
+function render(files: Partial<SqlFolder>): string {
+  return renderGenerated({ schema: [], functions: [], statements: [], ...files });
+}
+
+const body = 'RETURNS text LANGUAGE sql AS $$ SELECT 1 $$;';
+
 test('a function with a call line becomes a statement that passes all its parameters', () => {
-  const body = 'RETURNS text LANGUAGE sql AS $$ SELECT 1 $$;';
-  const text = renderGenerated(
-    [{ name: 'call.sql', sql: '-- name: other\nSELECT 1;' }],
-    [
+  const text = render({
+    statements: [{ name: 'call.sql', sql: '-- name: other\nSELECT 1;' }],
+    functions: [
       {
-        name: '0001_keep.sql',
+        name: 'keep.sql',
         sql: `-- call: keepLocks\nCREATE FUNCTION duly.keep_1(p_now bigint, p_ids text[]) ${body}\nCREATE FUNCTION duly.inner_1() ${body}`,
       },
     ],
-  );
+  });
   assert.match(text, /keepLocks: `SELECT duly\.keep_1\(\$1::bigint, \$2::text\[\]\) AS reply`/);
   assert.match(text, /other: `SELECT 1;`/);
   assert.doesNotMatch(text, /SELECT duly\.inner_1/);
 });
 
 test('a call line without a function, or with a name that is taken, is refused', () => {
-  const marked = (sql: string) => [{ name: '0001_a.sql', sql: `-- call: a\n${sql}` }];
-  assert.throws(() => renderGenerated([], marked('-- text\nCREATE FUNCTION duly.a_1()')), /not above/);
+  const marked = (sql: string) => [{ name: 'a.sql', sql: `-- call: a\n${sql}` }];
+  assert.throws(() => render({ functions: marked('-- text\nCREATE FUNCTION duly.a_1()') }), /not above/);
   const statements = [{ name: 'call.sql', sql: '-- name: a\nSELECT 1;' }];
-  assert.throws(() => renderGenerated(statements, marked('CREATE FUNCTION duly.a_1(p bigint)')), /"a"/);
+  const functions = marked(`CREATE FUNCTION duly.a_1(p bigint) ${body}`);
+  assert.throws(() => render({ statements, functions }), /"a"/);
 });
 
-test('a migration with tables and functions is refused', () => {
-  const sql = 'ALTER TABLE duly.jobs ADD COLUMN a text;\nCREATE FUNCTION duly.a_1() RETURNS text';
-  assert.throws(() => renderGenerated([], [{ name: '0001_a.sql', sql }]), /two migrations/);
+test('functions in a step of the schema, and anything else among functions, are refused', () => {
+  const add = 'ALTER TABLE duly.jobs ADD COLUMN a text;';
+  const sql = `${add}\nCREATE FUNCTION duly.a_1() ${body}`;
+  assert.throws(() => render({ schema: [{ name: '0001_a.sql', sql }] }), /sql\/functions/);
+  assert.throws(() => render({ functions: [{ name: 'a.sql', sql }] }), /ALTER TABLE/);
+});
+
+test('views are created before the functions that return their rows', () => {
+  const text = render({
+    functions: [
+      { name: 'read.sql', sql: `CREATE FUNCTION duly.found_1() ${body}` },
+      { name: 'views.sql', sql: 'CREATE VIEW duly.live_1 AS SELECT 1;' },
+    ],
+  });
+  assert.ok(text.indexOf('CREATE VIEW') < text.indexOf('CREATE FUNCTION'));
 });
 
 test('the generated module gives back the exact text, whatever marks it holds', async () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a template is what is tested.
   const sql = "SELECT '`${x}\\' AS a";
-  const text = renderGenerated(
-    [
+  const text = render({
+    statements: [
       { name: 'claim-due.sql', sql },
       { name: 'job.sql', sql: `-- name: byId\n${sql}` },
     ],
-    [{ name: '0001_initial.sql', sql: '-- kept\nCREATE TABLE t (a);\n' }],
-  );
+    schema: [{ name: '0001_initial.sql', sql: '-- kept\nCREATE TABLE t (a);\n' }],
+  });
   const source = text.replace(/ as const;/, ';').replace(/: readonly \{[^}]*\}\[\]/, '');
   const module = await import(`data:text/javascript,${encodeURIComponent(source)}`);
   assert.equal(module.statements.claimDue, sql);
   assert.equal(module.statements.job.byId, sql);
-  assert.deepEqual(module.migrations, [{ number: 1, name: 'initial', sql: '-- kept\nCREATE TABLE t (a);' }]);
+  assert.deepEqual(module.schemaSteps, [{ number: 1, name: 'initial', sql: '-- kept\nCREATE TABLE t (a);' }]);
 });
 
-test('migrations with a wrong name or a hole in their numbers are refused', () => {
-  assert.throws(() => renderGenerated([], [{ name: 'first.sql', sql: '' }]), /0001_initial/);
-  assert.throws(() => renderGenerated([], [{ name: '0002_a.sql', sql: '' }]), /number 1/);
+test('steps with a wrong name or a hole in their numbers are refused', () => {
+  assert.throws(() => render({ schema: [{ name: 'first.sql', sql: '' }] }), /0001_initial/);
+  assert.throws(() => render({ schema: [{ name: '0002_a.sql', sql: '' }] }), /number 1/);
 });

@@ -30,7 +30,7 @@ const bothInTest = `      label: 'a label',\n      ${longName}: ${longValue},\n`
 
 type Edit = readonly [pattern: RegExp, replacement: string];
 
-/** What each file on the page receives. A migration is a new file. */
+/** What each file on the page receives. A step of the schema is a new file. */
 const edits: Readonly<Record<string, readonly Edit[] | string>> = {
   'packages/core/src/contract/job-fields.ts': [
     [
@@ -60,11 +60,11 @@ const edits: Readonly<Record<string, readonly Edit[] | string>> = {
 `,
     ],
   ],
-  'packages/core/src/engines/postgres/migrations/<number>_<field>.sql': ['jobs', 'finished', 'dead']
+  'packages/core/src/engines/postgres/sql/schema/<number>_<field>.sql': ['jobs', 'finished', 'dead']
     .flatMap((table) => [`${table} ADD COLUMN label text`, `${table} ADD COLUMN ${longColumn} bigint`])
     .map((change) => `ALTER TABLE duly.${change};\n`)
     .join(''),
-  'packages/core/src/engines/sqlite/migrations/<number>_<field>.sql': ['jobs', 'finished']
+  'packages/core/src/engines/sqlite/sql/schema/<number>_<field>.sql': ['jobs', 'finished']
     .flatMap((table) => [`${table} ADD COLUMN label TEXT`, `${table} ADD COLUMN ${longColumn} INTEGER`])
     .map((change) => `ALTER TABLE ${change};\n`)
     .join(''),
@@ -146,9 +146,9 @@ function applyEdit(folder: string, file: string): void {
   const edit = edits[file];
   assert.ok(edit !== undefined, `${page} lists "${file}", which test/repo/label-copy.ts does not know.`);
   if (typeof edit === 'string') {
-    const migrations = join(folder, dirname(file));
-    const number = String(globSync('*.sql', { cwd: migrations }).length + 1).padStart(4, '0');
-    writeFileSync(join(migrations, `${number}_label.sql`), edit);
+    const steps = join(folder, dirname(file));
+    const number = String(globSync('*.sql', { cwd: steps }).length + 1).padStart(4, '0');
+    writeFileSync(join(steps, `${number}_label.sql`), edit);
     return;
   }
   let text = readFileSync(join(folder, file), 'utf8');

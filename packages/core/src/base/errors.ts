@@ -116,6 +116,7 @@ export const errorCodes = {
   move_incomplete: 'Not everything arrived where a store was moved to.',
   store_closed: 'The store was closed.',
   store_corrupt: 'The store holds something that cannot be right.',
+  schema_too_old: 'The store was created before the first release of Duly.',
   schema_too_new: 'The store serves only newer versions of Duly.',
   driver_missing: 'The engine for this store needs a package that is not installed.',
   postgres_unsupported: 'This PostgreSQL cannot hold a store as it is.',

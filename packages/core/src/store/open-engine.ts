@@ -12,8 +12,10 @@ export interface SchemaStatus {
   schema: number;
   /** The schema this code makes. */
   known: number;
-  /** The lowest schema number whose code the store still serves; 0: there is no store. */
+  /** The lowest `code` that the store still serves; 0: there is no store. */
   lowestCode: number;
+  /** The number of this code: its function set on PostgreSQL, its schema on SQLite. */
+  code: number;
   /** The steps that are missing. */
   steps: string[];
 }

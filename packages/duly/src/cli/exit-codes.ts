@@ -49,6 +49,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   requires_store_access: exitCodes.usage,
   server_unavailable: exitCodes.store,
   profile_not_found: exitCodes.notFound,
+  schema_too_old: exitCodes.store,
   schema_too_new: exitCodes.store,
   driver_missing: exitCodes.store,
 };

@@ -7,8 +7,8 @@ import { storeToMigrate } from './migrate.ts';
 /** `duly migrate status`: where the schema stands and what is missing. Changes nothing. */
 export async function migrateStatus(context: CommandContext, options: CommonOptions): Promise<undefined> {
   const store = await storeToMigrate(options);
-  const { place, schema, known, lowestCode, steps } = await readSchemaStatus(store);
-  const serves = lowestCode <= known;
+  const { place, schema, known, lowestCode, code, steps } = await readSchemaStatus(store);
+  const serves = lowestCode <= code;
   if (context.json) {
     printJson(context.out, { place, schema, known_schema: known, lowest_code: lowestCode, serves, steps });
     return;
@@ -17,7 +17,7 @@ export async function migrateStatus(context: CommandContext, options: CommonOpti
   const stand = schema === 0 ? 'no schema yet' : `schema ${schema}`;
   if (!serves) {
     out.line(
-      `${place}: ${stand}, which serves only versions from schema ${lowestCode} on; this one has ${known}.`,
+      `${place}: ${stand}, which serves only versions of Duly from number ${lowestCode} on; this one has ${code}.`,
     );
   } else if (steps.length === 0) {
     out.line(

@@ -10,7 +10,8 @@ import {
 } from '../shared/setting-check.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
-import { missingSteps, readSchema, schemaVersion } from './migrate.ts';
+import { functionSet } from './generated.ts';
+import { missingSteps, readSchema, type SchemaState, schemaVersion, servesOnly } from './migrate.ts';
 import { openPostgres, type PostgresOptions } from './open-postgres.ts';
 import type { Database } from './work.ts';
 
@@ -43,9 +44,9 @@ export async function examinePostgres(options: ExamineOptions): Promise<StoreExa
     const facts = await readFacts(database, clock);
     checks.push(...serverFindings(facts), ...commitFindings(facts), ...roomFindings(facts));
     checks.push(...(await transactionFindings(database, options.transactionMsMax)));
-    const { version, lowestCode } = await readSchema({ database, schema, place });
-    checks.push(...schemaFindings(version, lowestCode, schema));
-    if (version > 0) checks.push(...(await tableFindings(database, schema, facts)));
+    const state = await readSchema({ database, schema, place });
+    checks.push(...schemaFindings(state, schema));
+    if (state.version > 0) checks.push(...(await tableFindings(database, schema, facts)));
     if (!checks.some(({ name, state }) => state === 'failing' && unfit.has(name))) {
       checks.push(await listenFinding(options));
     }
@@ -351,15 +352,16 @@ async function transactionFindings(
   return findings.length > 0 ? findings : [ok('transactions', 'No transaction is open for long.')];
 }
 
-function schemaFindings(version: number, lowestCode: number, schema: string): SettingCheck[] {
+function schemaFindings(state: SchemaState, schema: string): SettingCheck[] {
+  const { version } = state;
   if (version === 0) {
     return [found('failing', 'schema', `There is no store in the schema "${schema}".`, 'duly migrate')];
   }
-  if (lowestCode > schemaVersion) {
-    const message = `The store is at schema ${version} and serves only code of schema ${lowestCode} or newer; this version has ${schemaVersion}.`;
+  if (state.lowestCode > functionSet.number) {
+    const message = `The store is at schema ${version} and ${servesOnly(state)}.`;
     return [found('failing', 'schema', message, 'Update Duly here.')];
   }
-  const steps = missingSteps(version);
+  const steps = missingSteps(state);
   if (steps.length === 0) return [ok('schema', `The schema is at ${version}.`)];
   const message = `The schema is at ${version}, this version creates ${schemaVersion}: ${steps.join(', ')} is missing.`;
   return [found('warning', 'schema', message, 'duly migrate')];

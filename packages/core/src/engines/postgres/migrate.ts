@@ -1,33 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { type DulyError, dulyError } from '../../base/errors.ts';
 import { fencedPrefix } from '../shared/transfer-parts.ts';
-import { migrations, statements } from './generated.ts';
+import { functionSet, schemaSteps, statements } from './generated.ts';
 import { type Database, inSchema } from './work.ts';
 
 /** The schema this code writes. */
-export const schemaVersion = migrations.length;
+export const schemaVersion = schemaSteps.length;
 
 /** Days of history that are created ahead: the usual retention, and a little more for a node that was away. */
 export const daysAhead = 9;
-
-/**
- * The lowest schema number whose code may still work on a store that this code has migrated. Until the first release functions change in
- * place: raise it with a step after which they no longer understand what older code sends.
- */
-const lowestCode = 18;
-
-// A step changes tables, or it creates functions and views. Until the first release functions change in place.
-const tableChange = /^(?:CREATE|ALTER|DROP) (?:TABLE|INDEX|SEQUENCE)/m;
-const dropFunctions = `DROP VIEW IF EXISTS duly.live_1, duly.over_1 CASCADE;
-DO $$
-DECLARE v_function regprocedure;
-BEGIN
-  FOR v_function IN
-    SELECT p.oid FROM pg_proc p JOIN pg_class c ON c.relnamespace = p.pronamespace WHERE c.oid = 'duly.meta'::regclass
-  LOOP
-    EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', v_function);
-  END LOOP;
-END $$`;
 
 /** A store whose schema is read. */
 export interface SchemaTarget {
@@ -52,10 +33,16 @@ const lookAgainMs = 100;
 export interface SchemaState {
   /** 0: there is nothing yet. */
   version: number;
+  /** The lowest function set whose code the store serves. */
   lowestCode: number;
+  /** The function sets that the store has: by number, a hash of the text. */
+  sets: ReadonlyMap<number, number>;
 }
 
-/** Reads where the store stands. Refuses a schema that holds something else. */
+const noStore: SchemaState = { version: 0, lowestCode: 0, sets: new Map() };
+const setKey = 'functions_';
+
+/** Reads where the store stands. Refuses a schema that holds something else, or a store from before the first release. */
 export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
   const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
     `SELECT (SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('key', 'value')) AS meta,
@@ -66,10 +53,19 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
   );
   if (found?.meta === true && found.jobs) {
     const rows = await database.query<{ key: string; value: number }>(
-      inSchema("SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code')", schema),
+      inSchema(
+        `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code') OR starts_with(key, '${setKey}')`,
+        schema,
+      ),
     );
-    const read = (key: string): number => rows.find((row) => row.key === key)?.value ?? 0;
-    return { version: read('schema_version'), lowestCode: read('lowest_code') };
+    const read = (key: string): number => Number(rows.find((row) => row.key === key)?.value ?? 0);
+    const sets = rows.filter(({ key }) => key.startsWith(setKey));
+    if (sets.length === 0) throw isFromBefore(schema, place);
+    return {
+      version: read('schema_version'),
+      lowestCode: read('lowest_code'),
+      sets: new Map(sets.map(({ key, value }) => [Number(key.slice(setKey.length)), Number(value)])),
+    };
   }
   if (found?.others === true) {
     throw dulyError('store_not_a_database', {
@@ -78,27 +74,38 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
       details: { place, schema },
     });
   }
-  return { version: 0, lowestCode: 0 };
+  return noStore;
 }
 
 /** Refuses a store that serves newer code only. */
 export function refuseTooNew(state: SchemaState, place: string): void {
-  if (state.lowestCode <= schemaVersion) return;
+  if (state.lowestCode <= functionSet.number) return;
   throw dulyError('schema_too_new', {
-    message: `The store at ${place} is at schema ${state.version} and serves only code of schema ${state.lowestCode} or newer; this version of Duly has ${schemaVersion}.`,
+    message: `The store at ${place} is at schema ${state.version} and ${servesOnly(state)}.`,
     hint: 'Update Duly in this process. Nothing was changed.',
-    details: { place, schema: state.version, lowestCode: state.lowestCode, code: schemaVersion },
+    details: {
+      ...{ place, schema: state.version, lowestCode: state.lowestCode },
+      code: functionSet.number,
+    },
   });
 }
 
-/** The names of the steps that a store at this version still needs. */
-export function missingSteps(version: number): string[] {
-  return migrations.filter((step) => step.number > version).map((step) => step.name);
+/** Which code the store serves, for a message to code that is older. */
+export function servesOnly({ lowestCode }: SchemaState): string {
+  return `serves only code of function set ${lowestCode} or newer; this version of Duly has ${functionSet.number}`;
+}
+
+/** The names of the steps that a store still needs. */
+export function missingSteps(state: SchemaState): string[] {
+  const steps = schemaSteps.filter((step) => step.number > state.version).map((step) => step.name);
+  const { number, hash } = functionSet;
+  return state.sets.get(number) === hash ? steps : [...steps, `${setKey}${number}`];
 }
 
 /**
- * Runs the missing migrations, all in one transaction, or says what it would run. Whoever comes second looks again until nothing is left
- * to do. It does not stand in the line for the lock: only one that asks again and again notices that the server is gone. The lock is one of
+ * Runs the missing steps, or returns their names. A new store is created in one transaction. In a store that exists, the steps of the schema
+ * are committed before the functions are created, so that running nodes wait for the locks of DDL alone. A second process polls until
+ * nothing is left to do: it does not wait for the lock, because only repeated statements notice that the server is gone. The lock is one of
  * the transaction, so it works behind a pooler and never stays behind.
  */
 export async function migrateSchema(
@@ -106,58 +113,107 @@ export async function migrateSchema(
   { dryRun }: { dryRun: boolean },
 ): Promise<{ from: number; steps: string[] }> {
   const sinceElapsed = target.clock.elapsed();
+  let from: number | null = null;
+  const steps: string[] = [];
   for (;;) {
     const before = await readSchema(target);
     refuseTooNew(before, target.place);
-    const todo = missingSteps(before.version);
-    if (dryRun || todo.length === 0) return { from: before.version, steps: todo };
+    from ??= before.version;
+    const todo = missingSteps(before);
+    if (dryRun) return { from, steps: todo };
+    if (todo.length === 0) return steps.length > 0 ? { from, steps } : { from: before.version, steps };
     const done = await target.database.transaction((inside, allow) => runSteps(inside, allow, target));
-    if (done !== null) return done;
-    if (target.clock.elapsed() - sinceElapsed > stepsMs) throw isBeingMigrated(target.place);
-    await target.clock.sleep(lookAgainMs);
+    if (done === null) {
+      if (target.clock.elapsed() - sinceElapsed > stepsMs) throw isBeingMigrated(target.place);
+      await target.clock.sleep(lookAgainMs);
+    } else steps.push(...done);
   }
 }
 
-/** Runs what is missing; null: somebody else is at it. */
+/** Runs the steps of one transaction and returns their names; null: another process runs them. */
 async function runSteps(
   inside: Database,
   allow: (ms: number) => Promise<void>,
   { schema, place }: SchemaTarget,
-): Promise<{ from: number; steps: string[] } | null> {
+): Promise<string[] | null> {
   const [lock] = await inside.query<{ held: boolean }>(
     'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS held',
     [`duly.migrate.${schema}`],
   );
   if (lock?.held !== true) return null;
   await allow(stepsMs);
-  const { version, lowestCode: lowest } = await readSchema({ database: inside, schema, place });
-  refuseTooNew({ version, lowestCode: lowest }, place);
-  // Asked first: making what is there already needs a right that the owner of the schema may not have.
-  const [named] = await inside.query<{ exists: boolean }>(
-    'SELECT to_regnamespace($1) IS NOT NULL AS exists',
-    [`"${schema}"`],
-  );
-  if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
-  const steps = migrations.filter((step) => step.number > version);
-  if (steps.length > 0) {
-    if (version > 0) await inside.query(inSchema(dropFunctions, schema));
-    // Tables first: the functions are created anew with the lists of all columns.
-    const inOrder = [...steps.filter(changesTables), ...migrations.filter((step) => !changesTables(step))];
-    for (const step of inOrder) await inside.query(inSchema(step.sql, schema));
-    const write = inSchema(
-      'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
-      schema,
+  const state = await readSchema({ database: inside, schema, place });
+  refuseTooNew(state, place);
+  if (state.version === 0) {
+    // Asked first: making what is there already needs a right that the owner of the schema may not have.
+    const [named] = await inside.query<{ exists: boolean }>(
+      'SELECT to_regnamespace($1) IS NOT NULL AS exists',
+      [`"${schema}"`],
     );
-    await inside.query(write, ['schema_version', schemaVersion]);
-    await inside.query(write, ['lowest_code', lowestCode]);
-    // From its first job on, history lies where it belongs, and need not be moved later.
-    await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
+    if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
   }
-  return { from: version, steps: steps.map((step) => step.name) };
+  const steps = schemaSteps.filter((step) => step.number > state.version);
+  for (const step of steps) await inside.query(inSchema(step.sql, schema));
+  if (steps.length > 0) await writeMeta(inside, schema, 'schema_version', schemaVersion);
+  const isNew = state.version === 0;
+  const set = isNew || steps.length === 0 ? await createFunctions(inside, schema, state) : [];
+  return [...steps.map((step) => step.name), ...set];
 }
 
-function changesTables({ sql }: (typeof migrations)[number]): boolean {
-  return tableChange.test(sql);
+/** Creates the functions of this code, beside those of the releases whose nodes may still run. */
+async function createFunctions(inside: Database, schema: string, state: SchemaState): Promise<string[]> {
+  const { number, hash, sql } = functionSet;
+  if (state.sets.get(number) === hash) return [];
+  const newest = Math.max(0, ...state.sets.keys());
+  const isUpgrade = number > newest;
+  const old = [...state.sets.keys()].filter((set) => set === number || (isUpgrade && set < state.lowestCode));
+  for (const set of old) {
+    await inside.query(inSchema(dropSet(set), schema));
+    await inside.query(inSchema('DELETE FROM duly.meta WHERE key = $1', schema), [`${setKey}${set}`]);
+  }
+  await inside.query(inSchema(sql, schema));
+  await writeMeta(inside, schema, `${setKey}${number}`, hash);
+  // Nodes of the release before go on; nodes of an older one are refused when they open the store.
+  if (isUpgrade) await writeMeta(inside, schema, 'lowest_code', newest === 0 ? number : newest);
+  // From its first job on, history lies where it belongs, and need not be moved later.
+  await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
+  return [`${setKey}${number}`];
+}
+
+/** Drops every function and view of a set. An older text of the set may have had others. */
+function dropSet(set: number): string {
+  return `DO $$
+    DECLARE
+      v_schema oid := (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass);
+      v_what text;
+    BEGIN
+      FOR v_what IN
+        SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = v_schema AND proname ~ '_${set}$'
+        UNION ALL
+        SELECT format('VIEW %s', oid::regclass) FROM pg_class
+        WHERE relnamespace = v_schema AND relkind = 'v' AND relname ~ '_${set}$'
+      LOOP
+        EXECUTE format('DROP %s CASCADE', v_what);
+      END LOOP;
+    END $$`;
+}
+
+async function writeMeta(inside: Database, schema: string, key: string, value: number): Promise<void> {
+  await inside.query(
+    inSchema(
+      'INSERT INTO duly.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      schema,
+    ),
+    [key, value],
+  );
+}
+
+function isFromBefore(schema: string, place: string): DulyError {
+  return dulyError('schema_too_old', {
+    message: `The store at ${place} was created by a version of Duly from before the first release, and cannot be upgraded.`,
+    hint: `Create a new store: name another schema with "?schema=…", or delete this one with all its jobs: DROP SCHEMA "${schema}" CASCADE`,
+    details: { place, schema },
+  });
 }
 
 function isBeingMigrated(place: string): DulyError {

@@ -5,6 +5,7 @@ import type { EngineInfo, Notification } from '../../contract/engine.ts';
 import { createConnector, type PostgresTarget } from './connect.ts';
 import { createDatabase } from './database.ts';
 import { createFallbackConnection } from './fallback-connection.ts';
+import { functionSet } from './generated.ts';
 import {
   type MigrationTarget,
   migrateSchema,
@@ -37,6 +38,7 @@ export interface SchemaStatus {
   schema: number;
   known: number;
   lowestCode: number;
+  code: number;
   steps: string[];
 }
 
@@ -193,16 +195,20 @@ async function prepare(target: MigrationTarget, mustExist: boolean): Promise<voi
       details: { place, schema },
     });
   }
-  if (missingSteps(state.version).length > 0) await migrateSchema(target, { dryRun: false });
+  if (missingSteps(state).length > 0) await migrateSchema(target, { dryRun: false });
 }
 
 /** Reads where the schema at an address stands, without changing anything. */
 export async function readPostgresStatus(options: Omit<PostgresOptions, 'migrate'>): Promise<SchemaStatus> {
   const opened = await openPostgres({ ...options, migrate: 'never' });
   try {
-    const { version, lowestCode } = await readSchema({ ...opened, place: opened.info.place });
     const { place } = opened.info;
-    return { place, schema: version, known: schemaVersion, lowestCode, steps: missingSteps(version) };
+    const state = await readSchema({ ...opened, place });
+    const { version, lowestCode } = state;
+    return {
+      ...{ place, schema: version, known: schemaVersion, lowestCode, code: functionSet.number },
+      steps: missingSteps(state),
+    };
   } finally {
     await opened.close();
   }

@@ -1,4 +1,4 @@
-// Made by `npm run generate` from statements/*.sql and migrations/*.sql. Do not edit.
+// Made by `npm run generate` from sql/. Do not edit.
 
 /** Every statement of this engine by file name, without comments. */
 export const statements = {
@@ -393,8 +393,8 @@ ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = exclud
   },
 } as const;
 
-/** Every migration in order; numbers are consecutive from 1. */
-export const migrations: readonly { number: number; name: string; sql: string }[] = [
+/** Every step of the schema in order; numbers are consecutive from 1. */
+export const schemaSteps: readonly { number: number; name: string; sql: string }[] = [
   { number: 1, name: 'initial', sql: `-- Small facts of the store: schema version, the lowest code it serves, the fence counter.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta (key, value) VALUES ('fence', 0);

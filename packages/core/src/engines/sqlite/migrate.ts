@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { dulyError } from '../../base/errors.ts';
 import { fencedPrefix } from '../shared/transfer-parts.ts';
 import { openForReading, type SqliteDatabase } from './database.ts';
-import { migrations, statements } from './generated.ts';
+import { schemaSteps, statements } from './generated.ts';
 
 /** The schema this code writes. */
-export const schemaVersion = migrations.length;
+export const schemaVersion = schemaSteps.length;
 
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
@@ -54,7 +54,7 @@ export function isSchemaReady(db: SqliteDatabase, path: string): boolean {
   return version >= schemaVersion;
 }
 
-/** Runs the missing migrations. Call inside a write transaction. Answers the names of the steps. */
+/** Runs the missing steps. Call inside a write transaction. Answers the names of the steps. */
 export function migrateSchema(
   db: SqliteDatabase,
   path: string,
@@ -62,7 +62,7 @@ export function migrateSchema(
 ): { from: number; steps: string[] } {
   const isReady = isSchemaReady(db, path);
   const { version } = readSchema(db, path);
-  const steps = isReady ? [] : migrations.filter((step) => step.number > version);
+  const steps = isReady ? [] : schemaSteps.filter((step) => step.number > version);
   if (!dryRun && steps.length > 0) {
     for (const step of steps) db.exec(step.sql);
     const write = db.prepare(statements.meta.write);
@@ -74,9 +74,9 @@ export function migrateSchema(
 
 /** Reads where the schema of a file stands, without changing anything. */
 export async function readSqliteStatus(path: string) {
-  const named = { place: path, known: schemaVersion };
+  const named = { place: path, known: schemaVersion, code: schemaVersion };
   const stepsFrom = (version: number) =>
-    migrations.filter((step) => step.number > version).map((step) => step.name);
+    schemaSteps.filter((step) => step.number > version).map((step) => step.name);
   if (path === ':memory:' || !existsSync(path))
     return { ...named, schema: 0, lowestCode: 0, steps: stepsFrom(0) };
   const db = await openForReading(path);

@@ -9,9 +9,10 @@ import pg from 'pg';
 import { freshSchema, inSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
-import { migrations } from '../../../src/engines/postgres/generated.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
-import { openEngine } from '../../../src/store/open-engine.ts';
+import { examineStore } from '../../../src/store/examine.ts';
+import { openEngine, readSchemaStatus } from '../../../src/store/open-engine.ts';
 import { ask, open, url } from './setup.ts';
 
 async function tablesOf(schema: string): Promise<number> {
@@ -55,15 +56,11 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   const job = jobSpec({ due: { inMs: 0 } });
   await before.enqueue({ groups: [{ jobs: [job] }] });
   await before.close();
-  // As a store of an earlier version has it.
+  // As a store has it whose functions were edited since. One of them is gone.
   await ask(`DROP FUNCTION ${schema}.reap_1; DROP FUNCTION ${schema}.take_ids_1;
     CREATE FUNCTION ${schema}.reap_1(bigint, bigint, integer) RETURNS text LANGUAGE sql AS $$ SELECT 'old' $$;
-    UPDATE ${schema}.meta SET value = 14 WHERE key = 'schema_version'`);
-  for (const { sql } of migrations.filter(({ number }) => number > 14)) {
-    for (const [, table, column] of sql.matchAll(/^ALTER TABLE duly\.(\w+) ADD COLUMN (\w+)/gm)) {
-      await ask(`ALTER TABLE ${schema}.${table} DROP COLUMN ${column} CASCADE`);
-    }
-  }
+    CREATE FUNCTION ${schema}.mine() RETURNS text LANGUAGE sql AS $$ SELECT 'mine' $$;
+    UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_1'`);
   const [id] = await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
   const after = await openEngine(inSchema(url, schema));
   assert.deepEqual((await after.reap({ node: 'node-a', leaseMs: 1_000, limit: 10 })).jobs, []);
@@ -75,6 +72,7 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   );
   await after.close();
   assert.deepEqual(await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`), [id]);
+  assert.deepEqual(await ask(`SELECT ${schema}.mine()`), [{ mine: 'mine' }]);
 });
 
 it('processes that migrate at once do it once', async () => {
@@ -143,14 +141,38 @@ it('a schema that serves only newer code is refused and not touched', async () =
   const beside = await open({ schema });
   assert.deepEqual(await beside.migrate({ dryRun: false }), { from: next, steps: [] });
   await beside.close();
-  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'lowest_code'`, [next]);
+  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'lowest_code'`, [functionSet.number + 1]);
   await assert.rejects(
     open({ schema }),
     (error) =>
       isDulyError(error, 'schema_too_new') &&
-      error.details.lowestCode === next &&
-      error.message.includes(String(next)),
+      error.details.lowestCode === functionSet.number + 1 &&
+      error.message.includes(`schema ${next} `),
   );
+});
+
+it('a store from before the first release is refused and not touched', async () => {
+  const schema = freshSchema();
+  await (await open({ schema })).close();
+  await ask(`DELETE FROM ${schema}.meta WHERE key LIKE 'functions%'`);
+  await ask(`UPDATE ${schema}.meta SET value = 18 WHERE key IN ('schema_version', 'lowest_code')`);
+  for (const migrate of ['create', 'existing'] as const) {
+    await assert.rejects(
+      open({ schema, migrate }),
+      (error) =>
+        isDulyError(error, 'schema_too_old') &&
+        error.hint?.includes(`DROP SCHEMA "${schema}"`) === true &&
+        error.hint.includes('?schema='),
+    );
+  }
+  await assert.rejects(readSchemaStatus(inSchema(url, schema)), (error) =>
+    isDulyError(error, 'schema_too_old'),
+  );
+  const { checks } = await examineStore(inSchema(url, schema));
+  assert.equal(checks.find(({ name }) => name === 'schema_too_old')?.state, 'failing');
+  assert.deepEqual(await ask(`SELECT value FROM ${schema}.meta WHERE key = 'schema_version'`), [
+    { value: '18' },
+  ]);
 });
 
 it('a schema with somebody else’s tables is refused and not touched', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { migrations, statements } from '../../../src/engines/sqlite/generated.ts';
+import { schemaSteps, statements } from '../../../src/engines/sqlite/generated.ts';
 import { jobWhere } from '../../../src/engines/sqlite/job-where.ts';
 
 /** Statements that may read a whole table, each with the reason. */
@@ -37,7 +37,7 @@ const scans: Record<string, string> = {
 };
 
 const database = new DatabaseSync(':memory:');
-for (const { sql } of migrations) database.exec(sql);
+for (const { sql } of schemaSteps) database.exec(sql);
 
 const named = Object.entries(statements).flatMap(([file, parts]) =>
   Object.entries(parts as Record<string, string>).map(([name, sql]) => [`${file}.${name}`, sql] as const),

@@ -3,6 +3,8 @@
 
 -- Small facts of the store: schema version, the lowest code it serves, what was pruned.
 CREATE TABLE duly.meta (key text COLLATE "C" PRIMARY KEY, value bigint NOT NULL);
+-- Names this store, so that a transaction of another database that holds a store too is not taken for one of ours.
+INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 9007199254740991)::bigint);
 
 -- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one and meta
 -- begin with moved_, so that whoever comes with an ordinary statement finds nothing.

@@ -1,7 +1,9 @@
 -- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
 -- call: report
-CREATE OR REPLACE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s' AS $$
+CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_1(p_now);
   v_kept boolean[] := '{}';

@@ -1,4 +1,4 @@
--- Calls that do not pass every parameter of their function. The others are generated from `-- call:` lines in the migrations.
+-- Calls that do not pass every parameter of their function. The others are generated from `-- call:` lines in sql/functions.
 
 -- name: enqueueInTransaction
 SELECT duly.enqueue_patient_1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply

@@ -1,32 +1,8 @@
--- Making jobs. A spec is a JSON object as verbs/enqueue.ts writes it; texts that are JSON themselves stand in it as strings.
-
--- What refuses one group of a call. The engine reads the code, the hint and the details (as JSON).
-CREATE FUNCTION duly.refuse_1(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION USING
-    ERRCODE = CASE p_code WHEN 'records_conflict' THEN 'DU002' ELSE 'DU001' END,
-    MESSAGE = p_message, HINT = p_hint, DETAIL = p_details::text;
-END $$;
-
--- The answer to a refused group.
-CREATE FUNCTION duly.refusal_1(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
-  SELECT json_build_object('ok', false, 'code', CASE p_state WHEN 'DU002' THEN 'records_conflict' ELSE 'group_refused' END,
-    'message', p_message, 'hint', p_hint, 'details', p_detail::json)
-$$;
+-- Creating jobs. A spec is a JSON object as verbs/enqueue.ts writes it; fields that are JSON themselves are strings in it.
 
 CREATE FUNCTION duly.due_of_1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
   SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
 $$;
-
--- Where a job stands, live or over: status and due instant. Nothing: not there.
-CREATE FUNCTION duly.find_brief_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
-  IF FOUND THEN RETURN; END IF;
-  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.dead j WHERE j.id = p_id;
-  IF FOUND THEN RETURN; END IF;
-  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
-END $$;
 
 -- The same of a job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
 CREATE FUNCTION duly.find_known_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
@@ -47,22 +23,6 @@ END $$;
 CREATE FUNCTION duly.item_1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
 $$;
-
--- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life_1 gave.
-CREATE FUNCTION duly.move_due_1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE v_moved duly.jobs := p_job;
-BEGIN
-  v_moved.due_at := p_due;
-  IF p_job.status = 'BLOCKED' THEN
-    IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
-    RETURN duly.place_1(p_now, v_moved, 'BLOCKED', false, p_event);
-  END IF;
-  IF p_job.status = 'RETRYING' THEN RETURN duly.place_1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
-  IF p_due <= p_now THEN RETURN duly.enter_1(p_now, v_moved, p_event); END IF;
-  -- Until it is due again it does not compete for its serial place.
-  PERFORM duly.leave_serial_1(p_now, p_job);
-  RETURN duly.place_1(p_now, v_moved, 'SCHEDULED', false, p_event);
-END $$;
 
 -- Whether a new job that is due has to stand in line for its serial place. Locks the key.
 CREATE FUNCTION duly.must_stand_in_line_1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
@@ -407,4 +367,211 @@ BEGIN
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.refuse_late_1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.hint_1('j');
+END $$;
+
+-- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
+-- `p_made` null: more happened than that jobs were made, and the others may have to know.
+CREATE FUNCTION duly.claim_made_1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_claim record;
+BEGIN
+  IF p_claim IS NULL THEN RETURN '[]'; END IF;
+  v_claim := duly.claim_1(p_now, p_claim, p_repeat);
+  IF p_made IS NOT NULL AND duly.took_all_1(v_claim.claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+  RETURN v_claim.claimed;
+END $$;
+
+-- How long it waits for locks is set by the functions that call it.
+-- `p_plain`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
+CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_replies json[] := '{}';
+  v_items json[];
+  v_group jsonb;
+  v_spec jsonb;
+  v_keyed jsonb;
+  v_made text[];
+  v_claimed json;
+  v_state text;
+  v_message text;
+  v_hint text;
+  v_detail text;
+BEGIN
+  IF p_plain IS NOT NULL THEN
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
+    v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
+  END IF;
+  SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+  WHERE jsonb_typeof(s -> 'dedupe') = 'object';
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
+  PERFORM duly.lock_serials_1(ARRAY(
+    SELECT duly.serial_ref_1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+    -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
+    WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
+    UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
+    JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
+    JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
+  IF p_repeat THEN PERFORM duly.take_ids_1(v_now, p_groups); END IF;
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    LOOP
+      BEGIN
+        v_items := '{}';
+        FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
+          v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+        END LOOP;
+        v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+        EXIT;
+      EXCEPTION
+        WHEN SQLSTATE 'DU010' THEN CONTINUE;
+        WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
+          GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
+          v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+          EXIT;
+      END;
+    END LOOP;
+  END LOOP;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
+  v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+END $$;
+
+-- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
+-- call: enqueueApart
+CREATE FUNCTION duly.enqueue_apart_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '100ms'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+END $$;
+
+-- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
+-- call: enqueuePatient
+CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+END $$;
+
+-- Whether a claim would be given just these new jobs, so many of one type: nothing else is ready, due, overdue or paused.
+CREATE FUNCTION duly.takes_just_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (p_claim ->> 'limit')::integer >= p_count
+    AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? p_queue)
+    AND EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
+      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer >= p_count)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
+    AND CASE WHEN p_claim -> 'floors' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+      ELSE NOT EXISTS (
+        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'floors' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM duly.jobs j
+          WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+          LIMIT 1) r) END
+    AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+    AND NOT EXISTS (SELECT 1 FROM duly.left_places)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
+    AND NOT EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
+        SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
+          AND j.due_at >= coalesce((p_claim -> 'floors' ->> 'dueAt')::bigint, -9223372036854775808)
+        LIMIT 1) d);
+END $$;
+
+-- Plain jobs that differ in nothing but their input, made together, with a claim beside them; `p_shared` is what they have in common. Fails
+-- (unique violation) where an id is there already: then the caller begins again with care.
+-- call: enqueueAlike
+CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  s record;
+  v_due bigint;
+  v_rank bigint;
+  v_status text;
+  v_fence bigint;
+  v_read bigint;
+  v_claim record;
+BEGIN
+  IF p_claim IS NULL THEN
+    -- One statement: see claim_alone_1.
+    WITH made AS (
+      INSERT INTO duly.jobs (
+        {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+      SELECT {{job.caller -serial | c."%field" | , | id=j.id | input=coalesce(j.input, c.input)}},
+        CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, d.due, d.due + c."startDeadlineMs", v_now, v_now,
+        c."maxAttempts", c."retentionMs", c."deadRetentionMs"
+      FROM jsonb_to_record(p_shared) AS c (
+        {{job.caller -id -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+        "retentionMs" bigint, "deadRetentionMs" bigint)
+      CROSS JOIN LATERAL (SELECT coalesce(c.at, v_now + c."inMs") AS due) d
+      CROSS JOIN unnest(p_ids, p_inputs) AS j (id, input))
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
+      CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      'made', 0)::text;
+    PERFORM duly.refuse_late_1(p_ids);
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
+  END IF;
+  v_read := duly.pages_read_1();
+  SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
+    {{job.caller -id -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+    "retentionMs" bigint, "deadRetentionMs" bigint);
+  v_due := coalesce(s.at, v_now + s."inMs");
+  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
+    v_read := duly.pages_read_1() - v_read;
+    v_fence := nextval('duly.fence');
+    WITH made AS (
+      INSERT INTO duly.jobs (
+        {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+        fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
+      VALUES ({{job.caller -serial | s."%field" | , | id=p_ids[1] | input=coalesce(p_inputs[1], s.input)}},
+        'RUNNING', v_due, v_due + s."startDeadlineMs",
+        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s."retentionMs", s."deadRetentionMs")
+      RETURNING seq),
+    leased AS (
+      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
+    INSERT INTO duly.changes (at, n, entries) VALUES
+      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
+      (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
+    PERFORM duly.refuse_late_1(p_ids);
+    -- See claim_1: nothing lives in any lane.
+    RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
+      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+      'claimed', json_build_object(
+      'columns', json_build_array(
+        {{job.claimColumns | CASE WHEN s."%field" IS NOT NULL THEN json_build_array(s."%field") END | ,
+        | id=p_ids | fence=json_build_array(v_fence) | input=json_build_array(coalesce(p_inputs[1], s.input))
+        | createdAt=json_build_array(v_now) | dueAt=json_build_array(v_due) | slot=NULL, NULL}}),
+      {{job.claim +caller +shared | '%field', s."%field"}}, 'claimedAt', v_now, 'attempt', 1,
+      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
+  END IF;
+  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
+  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
+  INSERT INTO duly.jobs (
+    {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
+  SELECT {{job.caller -serial | s."%field" | , | id=j.id | input=coalesce(j.input, s.input)}}, v_status, v_rank, v_due,
+    v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
+  FROM unnest(p_ids, p_inputs) AS j (id, input);
+  INSERT INTO duly.changes (at, n, entries)
+  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  PERFORM duly.refuse_late_1(p_ids);
+  PERFORM set_config('duly_work.hints', '', true);
+  v_claim := duly.claim_1(v_now, p_claim, false);
+  -- Who took all of it wakes nobody for it.
+  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
+    CASE WHEN duly.took_all_1(v_claim.claimed, p_ids) THEN duly.hints_1() ELSE 'j' || replace(duly.hints_1(), 'j', '') END)::text;
 END $$;

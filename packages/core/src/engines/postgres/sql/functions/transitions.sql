@@ -1,6 +1,5 @@
--- The moves of a job's life that several verbs share: becoming ready, waiting behind a gate, and ending, with everything
--- that an end sets free. Names end in a number: a later release that changes a function makes a new one, and the old
--- release goes on with its own.
+-- Transitions of a job that several verbs share: becoming ready, waiting behind a gate, and ending, with everything that an end
+-- releases.
 --
 -- Lock order, for whoever waits: dedupe rows, serial keys, the lease, the job. A claim and a reap never wait.
 -- Every statement of a function sees what was committed before it, so the rule is: take the lock, then look.
@@ -11,59 +10,12 @@
 --    searches the list for each row. Of a key of several columns only the first is written like this.
 -- 2. A lookup by id hides conditions that a partial index has: `coalesce(rank IS NULL, false)`. Otherwise the planner may read that index instead.
 -- 3. Rows that were found and locked are changed by `ctid`.
--- The functions run with the settings of 0015_plans, and a test holds all of them to it (postgres/plans.test.ts).
-
-CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-  -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
-  SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
-$$;
-
--- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.hint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
-BEGIN
-  IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
-END $$;
-
-CREATE FUNCTION duly.unhint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
-END $$;
-
-CREATE FUNCTION duly.hints_1() RETURNS text LANGUAGE sql AS $$
-  SELECT coalesce(current_setting('duly_work.hints', true), '')
-$$;
-
--- Begins a call: no hints yet, and the instant that rules it.
-CREATE FUNCTION duly.begin_1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM set_config('duly_work.hints', '', true);
-  RETURN duly.now_1(p_now);
-END $$;
-
--- Makes this call wait, as every write does, until a synchronous standby has all that was seen here. A commit that was on its way to the standby
--- when its session or the server ended is seen by others though the standby may never get it; an answer that rests on it and writes nothing
--- itself would confirm what a failover loses.
-CREATE FUNCTION duly.confirm_1() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_logical_emit_message(true, 'duly', '');
-END $$;
-
--- Notes a change for the feed.
-CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO duly.changes (at, n, entries)
-  VALUES (p_now, 1, json_build_array(json_build_array(p_id), p_type, p_status, p_event, p_percent)::text);
-END $$;
-
--- Writes who did what to a promise already made.
-CREATE FUNCTION duly.audit_1(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO duly.audit (at, actor, action, subject, before, after, note)
-  VALUES (p_now, p_actor, p_action, p_subject, p_before::text, p_after::text, p_note);
-END $$;
+-- Every function that a session calls again and again has the planner settings that go with these rules in its header, from
+-- `plan_cache_mode` to `enable_mergejoin`: they leave only index lookups in nested loops, which are right for a table of any size.
+-- A test holds all of these functions to it (postgres/plans.test.ts). What reads by a filter is planned at each call and has its own settings.
+--
+-- The function of a verb that writes has `lock_timeout`: a row of another open transaction makes it fail after 2 s with nothing done (55P03).
+-- Settings are those of functions and not of the session, because a pooler may stand between, and they end with the call.
 
 -- The name of a serial place: keys are per tenant, and any text may be a key.
 CREATE FUNCTION duly.serial_ref_1(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
@@ -469,4 +421,127 @@ BEGIN
     PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
   END LOOP;
   RETURN coalesce(cardinality(v_ids), 0);
+END $$;
+
+-- Where a job stands, live or over: status and due instant. Nothing: not there.
+CREATE FUNCTION duly.find_brief_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.dead j WHERE j.id = p_id;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
+END $$;
+
+-- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life_1 gave.
+CREATE FUNCTION duly.move_due_1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE v_moved duly.jobs := p_job;
+BEGIN
+  v_moved.due_at := p_due;
+  IF p_job.status = 'BLOCKED' THEN
+    IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
+    RETURN duly.place_1(p_now, v_moved, 'BLOCKED', false, p_event);
+  END IF;
+  IF p_job.status = 'RETRYING' THEN RETURN duly.place_1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
+  IF p_due <= p_now THEN RETURN duly.enter_1(p_now, v_moved, p_event); END IF;
+  -- Until it is due again it does not compete for its serial place.
+  PERFORM duly.leave_serial_1(p_now, p_job);
+  RETURN duly.place_1(p_now, v_moved, 'SCHEDULED', false, p_event);
+END $$;
+
+-- Adds one attempt to a JSON list of them and keeps the newest 50: a job that is put off for years must not grow without bound.
+CREATE FUNCTION duly.add_attempt_1(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := CASE WHEN p_attempts = '[]' THEN '[' || p_entry::text || ']' ELSE left(p_attempts, -1) || ',' || p_entry::text || ']' END;
+  v_count integer := json_array_length(v_all::json);
+BEGIN
+  IF v_count <= 50 THEN RETURN v_all; END IF;
+  RETURN (SELECT '[' || string_agg(e::text, ',' ORDER BY i) || ']'
+    FROM json_array_elements(v_all::json) WITH ORDINALITY AS a (e, i) WHERE i > v_count - 50);
+END $$;
+
+CREATE FUNCTION duly.append_logs_1(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_n bigint;
+  v_line jsonb;
+BEGIN
+  IF jsonb_array_length(p_lines) = 0 THEN RETURN; END IF;
+  SELECT coalesce(max(n), 0) INTO v_n FROM duly.logs WHERE job_id = p_id;
+  FOR v_line IN
+    SELECT l FROM jsonb_array_elements(p_lines) WITH ORDINALITY AS e (l, i)
+    WHERE i > jsonb_array_length(p_lines) - p_limit ORDER BY i
+  LOOP
+    INSERT INTO duly.logs (job_id, n, attempt, line, at, level, message)
+    VALUES (p_id, v_n + 1, p_attempt, (v_line ->> 'line')::bigint, (v_line ->> 'at')::bigint, v_line ->> 'level', v_line ->> 'message')
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN v_n := v_n + 1; END IF;
+  END LOOP;
+  IF v_n > p_limit THEN DELETE FROM duly.logs WHERE job_id = p_id AND n <= v_n - p_limit; END IF;
+END $$;
+
+CREATE FUNCTION duly.changed_item_1(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
+  SELECT json_build_object('id', p_id, 'result', p_result, 'status', p_status, 'dueAt', p_due)
+$$;
+
+CREATE FUNCTION duly.audit_job_1(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM duly.audit_1(p_now, p_actor, p_action, 'job:' || p_job.id,
+    json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
+END $$;
+
+-- The id of the job that holds a dedupe key at this instant. Once its holder's time is over, the follow-up behind that one does.
+CREATE FUNCTION duly.holder_1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN until_at <= p_now THEN follow_id ELSE job_id END FROM duly.dedupes
+  WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key
+    AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
+$$;
+
+-- Cancels one live job. `p_job` is what life_1 gave.
+CREATE FUNCTION duly.cancel_job_1(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_job duly.jobs := p_job;
+BEGIN
+  IF p_job.status = 'RUNNING' AND p_mode = 'ask' THEN
+    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item_1(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
+    UPDATE duly.jobs SET cancel_requested_at = p_now, cancelled_by = coalesce(cancelled_by, p_actor), updated_at = p_now WHERE id = p_job.id;
+    UPDATE duly.leases SET cancel_at = p_now WHERE id = p_job.id;
+    PERFORM duly.audit_job_1(p_now, p_actor, p_note, 'cancel', p_job,
+      json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
+    PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
+    PERFORM duly.hint_1('c');
+    RETURN duly.changed_item_1(p_job.id, 'asked', p_job.status, p_job.due_at);
+  END IF;
+  PERFORM duly.audit_job_1(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
+    json_build_object('status', 'CANCELLED'));
+  -- A running attempt must not be able to settle any more.
+  IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
+  PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint_1('c'); END IF;
+  RETURN duly.changed_item_1(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
+END $$;
+
+-- What there is to say of a target that is not live: over, or missing.
+CREATE FUNCTION duly.not_live_1(p_id text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_brief record := duly.find_brief_1(p_id);
+BEGIN
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
+  RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at);
+END $$;
+
+-- A history row, taken out of where it is. Of two who want it one gets it. Null: not there.
+CREATE FUNCTION duly.take_history_1(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
+DECLARE v_over duly.finished;
+BEGIN
+  DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
+  IF FOUND THEN RETURN v_over; END IF;
+  DELETE FROM duly.finished WHERE id = p_id RETURNING * INTO v_over;
+  RETURN v_over;
+END $$;
+
+-- Removes what is kept beside jobs.
+CREATE FUNCTION duly.forget_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
+  DELETE FROM duly.children WHERE parent_id = ANY (p_ids);
+  DELETE FROM duly.journal WHERE scope = ANY (ARRAY(SELECT 'job:' || i FROM unnest(p_ids) i));
 END $$;

@@ -1,20 +1,12 @@
--- Taking work. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
-
--- Jobs under lease are answered by columns: a list for every job would cost more than the claim. [] is none.
+-- Claiming jobs. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
+--
+-- Jobs under lease are returned by columns: a list for every job would cost more than the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at)
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
   WHERE p.until_at IS NULL OR p.until_at > p_now
-$$;
-
--- The instant of something that was done to rows which are locked now. A call goes by the instant at which it began, and may see what
--- others, who began after it, have committed meanwhile: it would start a job before it was made, or before the one it waited for had ended.
--- An instant that was given rules.
-CREATE FUNCTION duly.after_lock_1(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT CASE WHEN p_now = floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint
-    THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
 $$;
 
 -- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
@@ -306,4 +298,151 @@ DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed
 BEGIN
   IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
   RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
+END $$;
+
+-- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange_1
+-- would, by as few statements as it takes. It can while nothing is overdue, paused or suspect, and either none is due and one lane of the store has
+-- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
+-- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
+-- So what is asked for comes as arguments; `p_claim` is the whole of it, for the long way.
+-- call: claimAlone
+CREATE FUNCTION duly.claim_alone_1(
+  p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
+  p_lease_ms bigint, p_claim text
+) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
+  v_long boolean;
+  v_next bigint;
+  v_row tid;
+  v_lone boolean;
+  v_type text;
+  v_version integer;
+  v_queue text;
+  v_rank bigint;
+  -- How many the caller wants of the lane; null: none.
+  v_limit integer;
+  v_rows tid[];
+  v_id text;
+  v_fence bigint;
+  v_claimed json;
+  v_more boolean := false;
+  -- Of what is due: whether one of them must go the long way, how many there are, and when the next one falls due.
+  v_odd boolean;
+  v_due integer := 0;
+  v_after bigint;
+BEGIN
+  -- See claim_1 for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
+  -- last entry are of one lane, there is no other.
+  SELECT (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR coalesce(f.solo > 0, false)
+      OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+      OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < v_now),
+    (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
+      SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
+      ORDER BY j.due_at, j.seq LIMIT 1) n),
+    f.ctid, f.seq = l.seq, f.type, f.version, f.queue, f.rank,
+    CASE WHEN f.version <= p_versions[array_position(p_types, f.type)] AND (p_queues IS NULL OR f.queue = ANY (p_queues))
+      THEN p_limits[array_position(p_types, f.type)] END
+  INTO v_long, v_next, v_row, v_lone, v_type, v_version, v_queue, v_rank, v_limit
+  FROM (VALUES (1)) one (n)
+  LEFT JOIN LATERAL (
+    SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
+    ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
+  LEFT JOIN LATERAL (
+    SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
+    ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true;
+  IF NOT v_long AND v_next <= v_now AND v_row IS NULL THEN
+    -- What is due is taken without being made ready first: a version of the row less, and no entry in the index of what is ready. Nothing else is
+    -- ready, so if all of it can be taken no order is passed over.
+    SELECT array_agg(d.ctid ORDER BY d.rank, d.seq), bool_or(d.odd OR d.n > t.n), count(*), (
+        SELECT min(a.due_at) FROM unnest(p_types) AS o (type) CROSS JOIN LATERAL (
+          SELECT j.due_at FROM duly.jobs j
+          WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = o.type AND j.due_at > v_now
+          ORDER BY j.due_at, j.seq LIMIT 1) a)
+    INTO v_rows, v_odd, v_due, v_after
+    FROM unnest(p_types, p_versions, p_limits) AS t (type, version, n) CROSS JOIN LATERAL (
+      SELECT w.*, count(*) OVER () AS n FROM (
+        SELECT j.ctid, j.due_at + j.rank_offset AS rank, j.seq,
+          j.serial IS NOT NULL OR j.solo > 0 OR j.version > t.version OR (p_queues IS NOT NULL AND NOT j.queue = ANY (p_queues)) AS odd
+        FROM duly.jobs j
+        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= v_now
+        ORDER BY j.due_at, j.seq LIMIT t.n + 1) w) d;
+    v_long := coalesce(v_odd, true) OR v_due > p_limit;
+    v_row := v_rows[1];
+    v_lone := v_due = 1;
+    v_limit := v_due;
+  ELSE
+    v_long := v_long OR v_next <= v_now;
+  END IF;
+  IF v_long OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
+    RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
+  END IF;
+  IF v_limit > 0 AND v_lone AND (p_limit > 1 OR v_due = 1) THEN
+    -- What take_1 does, for one, and promote_1 before it. The instant is read when the row is locked (see after_lock_1).
+    WITH picked AS MATERIALIZED (
+      SELECT r.*, coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS at FROM (
+        SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
+        WHERE j.ctid = v_row AND CASE WHEN v_due = 0 THEN j.rank IS NOT NULL
+          ELSE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now END
+        FOR UPDATE SKIP LOCKED) r),
+    taken AS (
+      UPDATE duly.jobs j SET
+        status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = p.at, updated_at = p.at, begun_at = NULL,
+        attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
+        lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
+        percent = 0, message = NULL, step = NULL, step_of = NULL
+      FROM picked p WHERE j.ctid = p.tid
+      RETURNING j.*, p.was, p.was_percent),
+    leased AS (
+      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+      SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, claimed_at + p_lease_ms, cancel_requested_at FROM taken),
+    told AS (
+      INSERT INTO duly.changes (at, n, entries)
+      SELECT v_now, 1, json_build_array(json_build_array(id), type, CASE was WHEN 'RETRYING' THEN was ELSE 'PENDING' END, 'due', was_percent)::text
+      FROM taken WHERE v_due = 1
+      UNION ALL
+      SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
+    SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
+        {{job.claimColumns | CASE WHEN %column IS NOT NULL THEN json_build_array(%column) END | ,
+        | id=json_build_array(id) | fence=json_build_array(fence) | input=json_build_array(input)
+        | createdAt=json_build_array(created_at) | dueAt=json_build_array(due_at)
+        | slot=CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END,
+          CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END}}),
+      {{job.claim +shared | '%field', %column}}) END
+    INTO v_id, v_fence, v_claimed FROM taken;
+    -- Somebody has it, or has just changed it.
+    IF v_id IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    IF v_claimed IS NULL THEN v_claimed := duly.leased_1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+    IF v_due = 1 THEN v_next := v_after; END IF;
+  ELSIF v_due > 0 THEN
+    WITH due AS (
+      SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
+      FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
+      WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now, false) FOR UPDATE OF j SKIP LOCKED),
+    told AS (
+      INSERT INTO duly.changes (at, n, entries)
+      SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
+      FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
+    SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
+    IF v_rows IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, NULL);
+    -- One that somebody has is still to be looked at.
+    IF cardinality(v_rows) = v_due THEN v_next := v_after; END IF;
+  ELSIF v_limit > 0 THEN
+    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_rank FROM (
+      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
+      ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
+    IF v_rows IS NOT NULL THEN
+      v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, v_type);
+      v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
+    END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'lost', '[]'::json, 'claimed', coalesce(v_claimed, '[]'::json), 'more', v_more,
+    'soloSinceAt', NULL, 'nextDueAt', v_next)::text;
 END $$;

@@ -1,3 +1,0 @@
--- Functions only, changed in place: deletions that hold, changes that name their generation,
--- children that outlast their parent's end, and the feed of a job that is replayed into a line.
--- This step gives stores of the previous schema the new functions.

@@ -1,2 +1,0 @@
--- Functions only, changed in place: a call that arrives after its own repeat is refused, and a replayed job holds its key again.
--- This step gives stores of the previous schema the new functions.

@@ -1,2 +1,0 @@
--- Functions only, changed in place: a repeated call is answered with the status that its deleted job had, and refused if its id is of a job
--- of another type. This step gives stores of the previous schema the new functions.

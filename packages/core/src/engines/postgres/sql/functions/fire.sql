@@ -1,0 +1,162 @@
+-- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
+CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_group ->> 'scheduleId';
+  v_version bigint := (p_group ->> 'version')::bigint;
+  v_fence bigint := (p_group ->> 'fence')::bigint;
+  v_waits text := p_group ->> 'waitsFor';
+  v_over boolean := false;
+  v_generation integer;
+  v_one jsonb;
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait_1(p_group -> 'slotDetails') THEN
+    PERFORM 1 FROM duly.schedules WHERE id = v_id AND version = v_version;
+    IF NOT FOUND THEN RETURN 'conflict'; END IF;
+    PERFORM duly.leave_leases_1(ARRAY[v_fence], ARRAY[v_id]);
+    RETURN 'stale';
+  END IF;
+  -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
+  IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
+    v_over := duly.is_over_1(v_waits);
+  END IF;
+  UPDATE duly.schedules SET state = p_group ->> 'state', due_at = CASE WHEN v_over THEN p_now ELSE (p_group ->> 'dueAt')::bigint END,
+    waits_for = v_waits, version = version + 1, updated_at = p_now
+  WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
+  IF NOT FOUND THEN RETURN 'conflict'; END IF;
+  PERFORM duly.end_others_1(p_now, p_group -> 'cancel', p_node);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
+    PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
+  END LOOP;
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell_1(p_group -> 'slotDetails'); END IF;
+  -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  -- that would have ended. But it did not plan to come back at once.
+  IF v_over THEN PERFORM duly.hint_1('s'); END IF;
+  RETURN 'fired';
+END $$;
+
+-- Decisions of many schedules that fire one slot each and make one plain job for it, written together with one statement for each table. If one
+-- of them was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one order. What many
+-- have in common is a kind: `p_kind` counts from 1. `p_tenants` null: none has one. `p_claim`: of who would take them; answers what it was given,
+-- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
+-- of two, and no entry in the index of what is ready.
+CREATE FUNCTION duly.fire_together_1(
+  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
+  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_held text[];
+  v_moved text[];
+  v_kind record;
+  v_columns json;
+BEGIN
+  SELECT ids INTO v_held FROM duly.schedule_leases WHERE fence = p_fence;
+  WITH moved AS (
+    UPDATE duly.schedules s SET state = f.state, due_at = f.due, waits_for = CASE WHEN k.waits THEN f.job END, version = s.version + 1,
+      updated_at = p_now
+    FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
+    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (waits boolean, decision text, reason text, node text)) WITH ORDINALITY AS k (waits, decision, reason, node, n)
+      ON k.n = f.kind
+    WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version
+    RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
+  slotted AS (
+    INSERT INTO duly.slots (schedule_id, generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at)
+    SELECT id, generation, slot_at, slot_at, 1, decision, reason, node, job, p_now, p_now FROM moved)
+  SELECT array_agg(id) INTO v_moved FROM moved;
+  -- As a rule a claim is decided whole, in its order.
+  IF coalesce(cardinality(v_moved), 0) < cardinality(p_ids) OR (v_held IS DISTINCT FROM v_moved AND EXISTS (
+    SELECT unnest(v_moved) EXCEPT SELECT unnest(v_held))) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
+  END IF;
+  IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
+    SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
+      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint);
+    IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
+      AND duly.takes_just_1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
+      WITH made AS (
+        INSERT INTO duly.jobs (
+          {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
+          fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+        SELECT {{job.caller -serial | v_kind."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}},
+          'RUNNING', j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
+          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", j.schedule_id, j.slot, j.slot_at,
+          v_kind."slotAllow", j.details, v_kind."retentionMs", v_kind."deadRetentionMs"
+        FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
+          AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
+        RETURNING id, seq, fence),
+      leased AS (
+        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
+      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
+      INSERT INTO duly.changes (at, n, entries) VALUES
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'made', 0)::text),
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
+      -- Whoever sent them knows the rest.
+      RETURN json_build_object('made', v_columns);
+    END IF;
+  END IF;
+  WITH made AS (
+    INSERT INTO duly.jobs (
+      {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT {{job.caller -serial | k."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}}, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
+      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
+      j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k."retentionMs", k."deadRetentionMs"
+    FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
+      WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
+    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
+      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
+      "retentionMs" bigint, "deadRetentionMs" bigint)) WITH ORDINALITY AS k (
+      {{job.kind | "%field"}}, "startDeadlineMs", "maxAttempts", "slotAllow", "retentionMs", "deadRetentionMs", n)
+      ON k.n = j.kind
+    -- Made in their order: of equal rank the first goes first.
+    ORDER BY j.place
+    RETURNING id, type, status)
+  INSERT INTO duly.changes (at, n, entries)
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  PERFORM duly.hint_1('j');
+  RETURN NULL;
+END $$;
+
+-- The lists from `p_fence` to `p_details` are those of fire_together_1, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
+-- which all of them were claimed.
+-- call: fire
+CREATE FUNCTION duly.fire_1(
+  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
+  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
+  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
+RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s' SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_outcome text;
+  v_outcomes text[] := '{}';
+  v_done integer := coalesce(cardinality(p_ids), 0);
+  v_claimed json;
+BEGIN
+  -- Before anything else: who takes an ended lease over locks it too.
+  PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
+  IF p_ids IS NOT NULL THEN
+    v_claimed := duly.fire_together_1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
+      p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
+  END IF;
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_outcome := duly.fire_group_1(v_now, p_node, v_group);
+    v_outcomes := v_outcomes || v_outcome;
+    IF v_outcome = 'fired' THEN v_done := v_done + 1; END IF;
+  END LOOP;
+  -- As a rule everything that was claimed together is decided together.
+  DELETE FROM duly.schedule_leases WHERE cardinality(p_fences) = 1 AND fence = p_fences[1] AND cardinality(ids) = v_done;
+  IF NOT FOUND THEN PERFORM duly.leave_leases_1(p_fences, '{}'); END IF;
+  IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
+    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    -- Who took all of it wakes nobody for it.
+    IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+  END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+END $$;

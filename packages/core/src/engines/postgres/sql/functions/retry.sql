@@ -1,0 +1,72 @@
+-- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
+CREATE FUNCTION duly.replay_job_1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_job duly.jobs := duly.life_1(p_id);
+  v_brief record;
+  v_over duly.finished;
+  v_last bigint;
+  v_attempts text;
+  v_status text;
+BEGIN
+  -- Still waiting or running: also the answer to a repeat of a replay that took effect.
+  IF v_job.id IS NOT NULL THEN
+    RETURN duly.changed_item_1(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+  END IF;
+  v_brief := duly.find_brief_1(p_id);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
+  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
+  v_over := duly.take_history_1(p_id);
+  -- Somebody else was faster.
+  IF v_over.id IS NULL THEN RETURN duly.changed_item_1(p_id, 'unchanged', 'PENDING', p_now); END IF;
+  v_attempts := v_over.attempts;
+  SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
+  IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL THEN
+    v_attempts := duly.add_attempt_1(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
+      'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
+      'reason', v_over.reason, 'error', v_over.error::json));
+  END IF;
+  INSERT INTO duly.jobs (
+    {{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts,
+    slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
+  VALUES (
+    {{job.revived | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'replayed', p_now, p_now, nextval('duly.fence'),
+    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
+    v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
+  RETURNING * INTO v_job;
+  -- It holds its key again, unless the key is still held.
+  IF v_over.dedupe_key IS NOT NULL THEN
+    INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
+    VALUES (v_over.type, coalesce(v_over.tenant, ''), v_over.dedupe_key, p_id, p_now) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      UPDATE duly.dedupes SET job_id = p_id, until_at = NULL, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
+      WHERE type = v_over.type AND tenant = coalesce(v_over.tenant, '') AND key = v_over.dedupe_key
+        AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
+    END IF;
+  END IF;
+  v_status := duly.enter_1(p_now, v_job, 'replayed');
+  PERFORM duly.audit_1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
+    json_build_object('status', v_status), p_note);
+  RETURN duly.changed_item_1(p_id, 'changed', v_status, p_now);
+END $$;
+
+-- call: retry
+CREATE FUNCTION duly.replay_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_1(p_now);
+  v_group jsonb;
+  v_id text;
+  v_items json[];
+  v_replies json[] := '{}';
+BEGIN
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_items := '{}';
+    FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
+      v_items := v_items || duly.replay_job_1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+    END LOOP;
+    v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+END $$;
