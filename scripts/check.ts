@@ -12,6 +12,7 @@ import { findStaleGenerated, generateAll, readIfExists } from './embed-sql.ts';
 import { findStaleHttp } from './http-api.ts';
 import { findStaleJobLists } from './job-lists.ts';
 import { findStaleLayerTables } from './layer-tables.ts';
+import { findReleaseProblems } from './released-sql.ts';
 import { readPackageSources, reportProblems, root } from './source-text.ts';
 
 function run(title: string, script: string, args: string[]): boolean {
@@ -27,6 +28,7 @@ const sources = readPackageSources();
 const results = [
   reportProblems('job fields', findStaleJobLists()),
   reportProblems('generated', findStaleGenerated(generateAll(), readIfExists)),
+  reportProblems('released SQL', findReleaseProblems()),
   reportProblems('http', findStaleHttp()),
   reportProblems('alert kinds', findStaleAlertKinds()),
   reportProblems('layers', findStaleLayerTables()),

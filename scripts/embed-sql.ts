@@ -5,13 +5,16 @@
 //   sql/functions/*.sql        the functions and views of PostgreSQL, which a store gets as a whole
 //   sql/statements/*.sql       statements that the engine's code runs
 //
+// The files write `duly.claim(`. The number of the function set is added here (`duly.claim_f2(`), so that two releases
+// run side by side on one store (released-sql.ts).
+//
 // A function with a line `-- call: someName` above it becomes the statement `call.someName`, which calls it.
 // `--check` only compares.
 
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { expandJobLists } from './job-lists.ts';
+import { type ReleasedSql, readReleased, setNumber, sha256 } from './released-sql.ts';
 import { listFiles, type Problem, root } from './source-text.ts';
 
 const enginesFolder = join(root, 'packages/core/src/engines');
@@ -105,6 +108,7 @@ export interface SqlFolder {
   schema: SqlFile[];
   functions: SqlFile[];
   statements: SqlFile[];
+  released: ReleasedSql;
 }
 
 /** The text of `generated.ts` for one engine. */
@@ -115,12 +119,15 @@ export function renderGenerated(folder: SqlFolder): string {
     '/** Every statement of this engine by file name, without comments. */',
     'export const statements = {',
   ];
+  const text = readFunctions(folder.functions);
+  const set = setNumber(folder.released, text);
+  const numbered = createNumbering(folder.functions, set);
   const all = collectStatements(folder.statements, folder.functions);
   for (const [key, value] of [...all].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    if (typeof value === 'string') lines.push(`  ${key}: ${template(value)},`);
+    if (typeof value === 'string') lines.push(`  ${key}: ${template(numbered(value))},`);
     else {
       lines.push(`  ${key}: {`);
-      for (const [name, sql] of Object.entries(value)) lines.push(`    ${name}: ${template(sql)},`);
+      for (const [name, sql] of Object.entries(value)) lines.push(`    ${name}: ${template(numbered(sql))},`);
       lines.push('  },');
     }
   }
@@ -133,14 +140,18 @@ export function renderGenerated(folder: SqlFolder): string {
     if (number !== index + 1) throw new Error(`"${file.name}" should have the number ${index + 1}.`);
     if (/^CREATE (?:OR REPLACE )?(?:FUNCTION|VIEW)/m.test(file.sql))
       throw new Error(`"${file.name}" creates a function or view. They belong to sql/functions.`);
+    if (file.sql.includes('{{')) throw new Error(`"${file.name}" has a placeholder, so its text can change.`);
     lines.push(`  { number: ${number}, name: '${match[2]}', sql: ${template(file.sql.trim())} },`);
   }
   lines.push('];', '');
   if (folder.functions.length > 0) {
-    const text = readFunctions(folder.functions);
-    lines.push('/** All functions and views of this code. The hash says whether a store has this text. */');
     lines.push(
-      `export const functionSet = { number: 1, hash: ${hashOf(text)}, sql: ${template(text)} };`,
+      '/** All functions and views of this code. The hash says whether a store has this text. */',
+      'export const functionSet = {',
+      `  number: ${set},`,
+      `  hash: ${shortHash(text)},`,
+      `  sql: ${template(numbered(text))},`,
+      '};',
       '',
     );
   }
@@ -148,10 +159,10 @@ export function renderGenerated(folder: SqlFolder): string {
 }
 
 /** The text that creates all functions. Views come first, because functions return their rows. */
-function readFunctions(files: SqlFile[]): string {
+export function readFunctions(files: SqlFile[]): string {
   const texts: string[] = [];
   for (const { name, sql } of byName(files)) {
-    const other = /^(?:(?!CREATE (?:FUNCTION|VIEW) )(?:CREATE|ALTER|DROP|INSERT|DO)\b.*)/m.exec(sql);
+    const other = /^(?!CREATE (?:FUNCTION|VIEW) duly\.)(?:CREATE|ALTER|DROP|INSERT|DO)\b.*/m.exec(sql);
     if (other !== null) throw new Error(`"${name}" holds more than functions and views: ${other[0]}`);
     const isViews = /^CREATE VIEW /m.test(sql);
     if (isViews && /^CREATE FUNCTION /m.test(sql)) throw new Error(`"${name}" holds views and functions.`);
@@ -161,26 +172,48 @@ function readFunctions(files: SqlFile[]): string {
   return `SET LOCAL check_function_bodies = off;\n${texts.join('\n\n')}`;
 }
 
-/** A number that stands for a text and that JSON and JavaScript hold exactly: 52 bits of its SHA-256. */
-function hashOf(text: string): number {
-  return Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, 13), 16);
+/**
+ * Adds the number of the set to the names of functions and views. A function has its bracket directly behind its name, a
+ * table has a space there: `duly.changes(` is a call, `INSERT INTO duly.changes (` writes to the table.
+ */
+function createNumbering(files: SqlFile[], set: number): (sql: string) => string {
+  const text = files.map(({ sql }) => sql).join('\n');
+  const named = (kind: string): Set<string> =>
+    new Set(
+      [...text.matchAll(new RegExp(`^CREATE ${kind} duly\\.(\\w+)`, 'gm'))].map(([, name = '']) => name),
+    );
+  const [functions, views] = [named('FUNCTION'), named('VIEW')];
+  return (sql) =>
+    sql.replace(/\bduly\.(\w+)(\(?)/g, (whole, name: string, bracket: string) => {
+      if (bracket === '') return views.has(name) ? `duly.${name}_f${set}` : whole;
+      if (files.length > 0 && !functions.has(name))
+        throw new Error(`"${whole}" is no function of sql/functions.`);
+      return files.length > 0 ? `duly.${name}_f${set}(` : whole;
+    });
+}
+
+/** A number that stands for a text and that JavaScript and JSON hold exactly: 52 bits of its SHA-256. */
+function shortHash(text: string): number {
+  return Number.parseInt(sha256(text).slice(0, 13), 16);
 }
 
 /** The path and text of every `generated.ts` that should exist. */
 export function generateAll(): { path: string; text: string }[] {
   if (!existsSync(enginesFolder)) return [];
-  return readdirSync(enginesFolder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap((entry) => {
-      const folder = join(enginesFolder, entry.name);
-      const [schema, functions, statements] = ['schema', 'functions', 'statements'].map((name) =>
-        readSqlFiles(join(folder, 'sql', name)),
-      ) as [SqlFile[], SqlFile[], SqlFile[]];
-      if (schema.length + functions.length + statements.length === 0) return [];
-      return [
-        { path: join(folder, 'generated.ts'), text: renderGenerated({ schema, functions, statements }) },
-      ];
-    });
+  return readdirSync(enginesFolder)
+    .filter((name) => existsSync(join(enginesFolder, name, 'sql')))
+    .map((name) => ({
+      path: join(enginesFolder, name, 'generated.ts'),
+      text: renderGenerated(readSqlFolder(join(enginesFolder, name, 'sql'))),
+    }));
+}
+
+/** Reads the sql folder of an engine. */
+export function readSqlFolder(folder: string): SqlFolder {
+  const [schema, functions, statements] = ['schema', 'functions', 'statements'].map((name) =>
+    readSqlFiles(join(folder, name)),
+  ) as [SqlFile[], SqlFile[], SqlFile[]];
+  return { schema, functions, statements, released: readReleased(folder) };
 }
 
 /** Compares what should be generated with what is checked in. */

@@ -3,12 +3,14 @@ import { test } from 'node:test';
 import {
   findStaleGenerated,
   generateAll,
+  readFunctions,
   readIfExists,
   readStatements,
   renderGenerated,
   type SqlFolder,
   stripSqlComments,
 } from '../../scripts/embed-sql.ts';
+import { findReleasedChanges, findReleaseProblems, sha256 } from '../../scripts/released-sql.ts';
 
 test('every generated.ts is fresh', () => {
   assert.deepEqual(findStaleGenerated(generateAll(), readIfExists), []);
@@ -50,7 +52,8 @@ for (const [why, sql] of [
 
 /** What is generated for these files. */
 function render(files: Partial<SqlFolder>): string {
-  return renderGenerated({ schema: [], functions: [], statements: [], ...files });
+  const released = { schema: {}, functionSets: [] };
+  return renderGenerated({ schema: [], functions: [], statements: [], released, ...files });
 }
 
 const body = 'RETURNS text LANGUAGE sql AS $$ SELECT 1 $$;';
@@ -61,26 +64,26 @@ test('a function with a call line becomes a statement that passes all its parame
     functions: [
       {
         name: 'keep.sql',
-        sql: `-- call: keepLocks\nCREATE FUNCTION duly.keep_1(p_now bigint, p_ids text[]) ${body}\nCREATE FUNCTION duly.inner_1() ${body}`,
+        sql: `-- call: keepLocks\nCREATE FUNCTION duly.keep(p_now bigint, p_ids text[]) ${body}\nCREATE FUNCTION duly.inner() ${body}`,
       },
     ],
   });
-  assert.match(text, /keepLocks: `SELECT duly\.keep_1\(\$1::bigint, \$2::text\[\]\) AS reply`/);
+  assert.match(text, /keepLocks: `SELECT duly\.keep_f1\(\$1::bigint, \$2::text\[\]\) AS reply`/);
   assert.match(text, /other: `SELECT 1;`/);
-  assert.doesNotMatch(text, /SELECT duly\.inner_1/);
+  assert.doesNotMatch(text, /SELECT duly\.inner_f1/);
 });
 
 test('a call line without a function, or with a name that is taken, is refused', () => {
   const marked = (sql: string) => [{ name: 'a.sql', sql: `-- call: a\n${sql}` }];
-  assert.throws(() => render({ functions: marked('-- text\nCREATE FUNCTION duly.a_1()') }), /not above/);
+  assert.throws(() => render({ functions: marked('-- text\nCREATE FUNCTION duly.a()') }), /not above/);
   const statements = [{ name: 'call.sql', sql: '-- name: a\nSELECT 1;' }];
-  const functions = marked(`CREATE FUNCTION duly.a_1(p bigint) ${body}`);
+  const functions = marked(`CREATE FUNCTION duly.a(p bigint) ${body}`);
   assert.throws(() => render({ statements, functions }), /"a"/);
 });
 
 test('functions in a step of the schema, and anything else among functions, are refused', () => {
   const add = 'ALTER TABLE duly.jobs ADD COLUMN a text;';
-  const sql = `${add}\nCREATE FUNCTION duly.a_1() ${body}`;
+  const sql = `${add}\nCREATE FUNCTION duly.a() ${body}`;
   assert.throws(() => render({ schema: [{ name: '0001_a.sql', sql }] }), /sql\/functions/);
   assert.throws(() => render({ functions: [{ name: 'a.sql', sql }] }), /ALTER TABLE/);
 });
@@ -88,11 +91,68 @@ test('functions in a step of the schema, and anything else among functions, are 
 test('views are created before the functions that return their rows', () => {
   const text = render({
     functions: [
-      { name: 'read.sql', sql: `CREATE FUNCTION duly.found_1() ${body}` },
-      { name: 'views.sql', sql: 'CREATE VIEW duly.live_1 AS SELECT 1;' },
+      { name: 'read.sql', sql: `CREATE FUNCTION duly.found() ${body}` },
+      { name: 'views.sql', sql: 'CREATE VIEW duly.live AS SELECT 1;' },
     ],
   });
   assert.ok(text.indexOf('CREATE VIEW') < text.indexOf('CREATE FUNCTION'));
+});
+
+test('the number of the set is written into the names of functions and views, and of nothing else', () => {
+  const text = render({
+    functions: [
+      { name: 'views.sql', sql: 'CREATE VIEW duly.over AS SELECT * FROM duly.dead;' },
+      {
+        name: 'feed.sql',
+        sql: `CREATE FUNCTION duly.changes(p_row duly.over) RETURNS text LANGUAGE sql AS $$
+  INSERT INTO duly.changes (n) VALUES (1);
+  SELECT duly.changes(NULL) FROM duly.jobs, duly.overview, duly.over o
+$$;`,
+      },
+    ],
+    statements: [{ name: 'read.sql', sql: 'SELECT duly.changes($1) FROM duly.over' }],
+    released: { schema: {}, functionSets: ['of the first', 'of the second'] },
+  });
+  assert.match(text, /number: 3,/);
+  assert.match(text, /CREATE VIEW duly\.over_f3 AS SELECT \* FROM duly\.dead;/);
+  assert.match(text, /CREATE FUNCTION duly\.changes_f3\(p_row duly\.over_f3\)/);
+  assert.match(text, /INSERT INTO duly\.changes \(n\)/);
+  assert.match(text, /SELECT duly\.changes_f3\(NULL\) FROM duly\.jobs, duly\.overview, duly\.over_f3 o/);
+  assert.match(text, /read: `SELECT duly\.changes_f3\(\$1\) FROM duly\.over_f3`/);
+});
+
+test('a call of a function that is not there is refused', () => {
+  const functions = [{ name: 'a.sql', sql: `CREATE FUNCTION duly.a() ${body}` }];
+  assert.throws(
+    () => render({ functions, statements: [{ name: 'b.sql', sql: 'SELECT duly.b()' }] }),
+    /duly\.b\(/,
+  );
+});
+
+test('functions have the number of the last release until their text differs', () => {
+  const functions = [{ name: 'a.sql', sql: `CREATE FUNCTION duly.a() ${body}` }];
+  const hash = sha256(readFunctions(functions));
+  const numberOf = (functionSets: string[]): string | undefined =>
+    /number: (\d+)/.exec(render({ functions, released: { schema: {}, functionSets } }))?.[1];
+  assert.equal(numberOf([]), '1');
+  assert.equal(numberOf([hash]), '1');
+  assert.equal(numberOf(['other', hash]), '2');
+  assert.equal(numberOf([hash, 'other']), '3');
+});
+
+test('a released step of the schema must stay as it is', () => {
+  const released = { schema: { '0001_initial.sql': sha256('CREATE TABLE t (a);') }, functionSets: [] };
+  const changes = (text: string | null) =>
+    findReleasedChanges(released, () => text).map(({ message }) => message);
+  assert.deepEqual(changes('CREATE TABLE t (a);'), []);
+  assert.match(changes('CREATE TABLE t (b);').join(), /differs from the released one/);
+  assert.match(changes(null).join(), /is gone/);
+  assert.deepEqual(findReleaseProblems(), []);
+});
+
+test('a step of the schema has no placeholder, because the text of one can change', () => {
+  const sql = 'CREATE TABLE t ({{job.columns}});';
+  assert.throws(() => render({ schema: [{ name: '0001_a.sql', sql }] }), /placeholder/);
 });
 
 test('the generated module gives back the exact text, whatever marks it holds', async () => {

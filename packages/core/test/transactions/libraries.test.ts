@@ -9,6 +9,7 @@ import pg from 'pg';
 import { installBeside } from '../../../../test/install-beside.ts';
 import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers/postgres.ts';
 import { Duly } from '../../src/duly.ts';
+import { functionSet } from '../../src/engines/postgres/generated.ts';
 
 const url = await testPostgresUrl();
 const pool = new pg.Pool({ connectionString: url, max: 4 });
@@ -142,7 +143,7 @@ for (const [name, { needs, begin }] of Object.entries(libraries)) {
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     const duly = new Duly({ store: inSchema(url, schema), logger });
     await duly.open();
-    await pool.query(`SELECT ${schema}.keep_days_1(NULL, 9)`);
+    await pool.query(`SELECT ${schema}.keep_days_f${functionSet.number}(NULL, 9)`);
     t.after(async () => {
       await duly.stop({ drain: 0 });
       await pool.query(`DROP SCHEMA ${schema} CASCADE`);

@@ -8,6 +8,7 @@ import { freshSchema, inSchema, testPostgresUrl } from '../../../../test/servers
 import type { DulyError } from '../../src/base/errors.ts';
 import type { WatchedTransaction } from '../../src/contract/engine.ts';
 import { Duly } from '../../src/duly.ts';
+import { functionSet } from '../../src/engines/postgres/generated.ts';
 import { createPostgresUserTransaction } from '../../src/engines/postgres/user-transaction.ts';
 import { callbacksRecord } from '../../src/store/callbacks.ts';
 
@@ -30,7 +31,7 @@ async function setup(t: { after(fn: () => Promise<void>): void }, options: objec
   const duly = new Duly({ store: inSchema(url, schema), logger, ...options });
   await duly.open();
   // Made by the first node otherwise, beside what the tests do.
-  await pool.query(`SELECT ${schema}.keep_days_1(NULL, 9)`);
+  await pool.query(`SELECT ${schema}.keep_days_f${functionSet.number}(NULL, 9)`);
   const client = await pool.connect();
   t.after(async () => {
     await client.query('ROLLBACK').catch(() => {});

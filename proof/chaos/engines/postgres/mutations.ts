@@ -3,6 +3,7 @@
  * whatever function holds it, so that it follows them from version to version; one that changes nothing is an error.
  */
 import pg from 'pg';
+import { functionSet } from '../../../../packages/core/src/engines/postgres/generated.ts';
 import { parseStoreAddress } from '../../../../packages/core/src/store/store-url.ts';
 
 /** A defect. */
@@ -72,7 +73,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the cursor moves and the jobs are not created',
     changes: [
-      ['LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
+      ['LOOP PERFORM duly.make_job(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
       // Sends the decisions one by one.
       ['IF coalesce(cardinality(v_moved), 0) < cardinality(p_ids) OR (', 'IF true OR ('],
     ],
@@ -114,7 +115,10 @@ export async function mutate(store: string, { name, changes }: Mutation): Promis
       [schema],
     );
     for (const [before, after] of changes) {
-      const inSchema = (text: string): string => text.replaceAll('duly.', `"${schema}".`);
+      const inSchema = (text: string): string =>
+        text
+          .replace(/\bduly\.(\w+)\(/g, `duly.$1_f${functionSet.number}(`)
+          .replaceAll('duly.', `"${schema}".`);
       const found = inSchema(before);
       const holders = rows.filter(({ text }) => text.includes(found));
       if (holders.length === 0)

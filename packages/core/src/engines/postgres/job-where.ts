@@ -1,6 +1,6 @@
 import type { JobFilter } from '../../contract/engine.ts';
 import { isTerminal, type JobStatus, jobStatuses } from '../../contract/job-status.ts';
-import type { Value } from './work.ts';
+import { ofSet, type Value } from './work.ts';
 
 /** Values of a statement that is put together, each by its place. */
 export class Bound {
@@ -88,12 +88,12 @@ export function jobWhere(
     parts.push(`(${either.join(' OR ')})`);
   }
   for (const { path, value } of filter.input ?? []) {
-    parts.push(`duly.has_value_1(input, ${bound.list(path.split('.'))}, ${bound.add(value)}::text)`);
+    parts.push(`${ofSet('has_value')}(input, ${bound.list(path.split('.'))}, ${bound.add(value)}::text)`);
   }
   return parts.length === 0 ? 'TRUE' : parts.join(' AND ');
 }
 
 /** Most jobs have no error, and reading one costs a call of plpgsql. */
 function errorHas(place: string): string {
-  return `(error IS NOT NULL AND strpos(duly.error_text_1(error), lower(${place}::text COLLATE "C")) > 0)`;
+  return `(error IS NOT NULL AND strpos(${ofSet('error_text')}(error), lower(${place}::text COLLATE "C")) > 0)`;
 }

@@ -166,15 +166,16 @@ async function createFunctions(inside: Database, schema: string, state: SchemaSt
   if (state.sets.get(number) === hash) return [];
   const newest = Math.max(0, ...state.sets.keys());
   const isUpgrade = number > newest;
-  const old = [...state.sets.keys()].filter((set) => set === number || (isUpgrade && set < state.lowestCode));
-  for (const set of old) {
+  const unused = isUpgrade ? [...state.sets.keys()].filter((set) => set < state.lowestCode) : [];
+  // Of its own number there may be an older text.
+  for (const set of [...unused, number]) {
     await inside.query(inSchema(dropSet(set), schema));
     await inside.query(inSchema('DELETE FROM duly.meta WHERE key = $1', schema), [`${setKey}${set}`]);
   }
   await inside.query(inSchema(sql, schema));
   await writeMeta(inside, schema, `${setKey}${number}`, hash);
   // Nodes of the release before go on; nodes of an older one are refused when they open the store.
-  if (isUpgrade) await writeMeta(inside, schema, 'lowest_code', newest === 0 ? number : newest);
+  if (isUpgrade) await writeMeta(inside, schema, 'lowest_code', state.sets.size === 0 ? number : newest);
   // From its first job on, history lies where it belongs, and need not be moved later.
   await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
   return [`${setKey}${number}`];
@@ -188,10 +189,10 @@ function dropSet(set: number): string {
       v_what text;
     BEGIN
       FOR v_what IN
-        SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = v_schema AND proname ~ '_${set}$'
+        SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = v_schema AND proname ~ '_f${set}$'
         UNION ALL
         SELECT format('VIEW %s', oid::regclass) FROM pg_class
-        WHERE relnamespace = v_schema AND relkind = 'v' AND relname ~ '_${set}$'
+        WHERE relnamespace = v_schema AND relkind = 'v' AND relname ~ '_f${set}$'
       LOOP
         EXECUTE format('DROP %s CASCADE', v_what);
       END LOOP;

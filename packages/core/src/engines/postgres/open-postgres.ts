@@ -16,7 +16,7 @@ import {
   schemaVersion,
 } from './migrate.ts';
 import { createNotifier } from './notifier.ts';
-import { type Database, inSchema } from './work.ts';
+import { type Database, inSchema, ofSet } from './work.ts';
 
 /** How a store on PostgreSQL is opened. */
 export interface PostgresOptions extends PostgresTarget {
@@ -67,7 +67,7 @@ const keepMsOwn = 60_000;
 const readyCount = 3;
 const versionMin = 130_000;
 // The transaction is rolled back.
-const warmUpStatement = 'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT duly.rehearse_1(); ROLLBACK';
+const warmUpStatement = `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${ofSet('rehearse')}(); ROLLBACK`;
 
 /** What is looked at before a server may hold a store. */
 export interface ServerFacts {

@@ -18,7 +18,7 @@ export function sqlStateOf(error: unknown): string | null {
 // A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
 const dayCreated = '23514';
 
-// make_job_1: a job of the same id was created and ended beside the call.
+// make_job: a job of the same id was created and ended beside the call.
 const endedMeanwhile = 'DU010';
 
 // The server had ended the session because it was idle, before the call came to it, or within a transaction, which it rolled back.
@@ -101,6 +101,14 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
           state === '3D000'
             ? 'Create the database first (createdb), or name another one in the address.'
             : 'Its tables are not there (any more). Create them with: duly migrate',
+        details,
+        cause: error,
+      });
+    // A newer release drops the functions of releases that it no longer serves.
+    case '42883':
+      return dulyError('schema_too_new', {
+        message: `The store at ${place} does not have the functions that this version of Duly calls: ${said}.`,
+        hint: 'Update Duly in this process, or restart it if its code changed. Nothing of this call was stored.',
         details,
         cause: error,
       });

@@ -3,6 +3,7 @@ import type { GroupReply, Notification, Reply, TransferMark } from '../../contra
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
 import type { ClaimScanHints } from './claim-scan-hints.ts';
+import { functionSet } from './generated.ts';
 
 /** A value bound to a statement. Lists and objects are handed over as JSON text by whoever calls. */
 export type Value = string | number | boolean | null;
@@ -22,6 +23,11 @@ export interface Database {
 
 /** The schema that the SQL files are written for. */
 const writtenSchema = /\bduly\./g;
+
+/** The name of a function or view of this code's set, for a statement that is composed here. */
+export function ofSet(name: string): string {
+  return `duly.${name}_f${functionSet.number}`;
+}
 
 /** The text of a statement or migration for a store's own schema. The name was checked where the address was read. */
 export function inSchema(sql: string, schema: string): string {

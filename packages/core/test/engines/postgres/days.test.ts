@@ -6,6 +6,7 @@ import pg from 'pg';
 import { inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { keepDays } from '../../../src/engines/postgres/verbs/prune.ts';
 import { Work } from '../../../src/engines/postgres/work.ts';
 import { examineStore } from '../../../src/store/examine.ts';
@@ -136,7 +137,7 @@ describe('PostgreSQL, days of history', () => {
       const { claimed } = await engine.enqueue({ now: noonAt, groups: [{ jobs: specs }], claim });
       // The days are made and not yet committed: whoever ends a job now waits for history, which has no day for it.
       await creator.query('BEGIN');
-      await creator.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      await creator.query(`SELECT "${fresh}".keep_days_f${functionSet.number}($1, 9)`, [noonAt]);
       const settling = claimed.map((lease) =>
         engine.exchange({ now: noonAt, settle: [settlement(lease, 'COMPLETED')], claim: null }),
       );
@@ -177,7 +178,7 @@ describe('PostgreSQL, days of history', () => {
       ];
       // The day is made with what waited for it, and not yet committed: who reads history waits, and has been planned.
       await creator.query('BEGIN');
-      await creator.query(`SELECT "${fresh}".keep_days_1($1, 9)`, [noonAt]);
+      await creator.query(`SELECT "${fresh}".keep_days_f${functionSet.number}($1, 9)`, [noonAt]);
       const reading = reads.map((read) => read());
       await untilWaiting(reads.length, creator);
       await creator.query('COMMIT');

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import type { ClaimedJob, JobSpec } from '../../../src/contract/engine.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { ask, untilWaiting, url, waitForLocks } from './setup.ts';
 
@@ -169,7 +170,7 @@ it('a lock that was waited for is held from when it was free, not from when it w
   await holder.query('BEGIN');
   await holder.query(`DELETE FROM ${schema}.locks`);
   const second = engine.acquire(lockRequest('deploy', { token: 'b', ttlMs: 60_000 }));
-  const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".acquire_1%'`;
+  const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".acquire_f${functionSet.number}%'`;
   while ((await ask(isWaiting)).length === 0);
   const [freed] = await ask('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS at');
   await holder.query('COMMIT');
@@ -185,7 +186,9 @@ it('a lock that was waited for while somebody made it and gave it back is held f
   const { schema, engine, stranger } = await setup(t);
   await waitForLocks(schema);
   await stranger.query('BEGIN');
-  await stranger.query(`SELECT ${schema}.acquire_1(NULL, 'once', 'theirs', '{}', 60000)`);
+  await stranger.query(
+    `SELECT ${schema}.acquire_f${functionSet.number}(NULL, 'once', 'theirs', '{}', 60000)`,
+  );
   const { now: _, ...request } = lockRequest('once', { ttlMs: 60_000 });
   const acquiring = engine.acquire(request);
   await untilWaiting(1, stranger);

@@ -57,10 +57,10 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   await before.enqueue({ groups: [{ jobs: [job] }] });
   await before.close();
   // As a store has it whose functions were edited since. One of them is gone.
-  await ask(`DROP FUNCTION ${schema}.reap_1; DROP FUNCTION ${schema}.take_ids_1;
-    CREATE FUNCTION ${schema}.reap_1(bigint, bigint, integer) RETURNS text LANGUAGE sql AS $$ SELECT 'old' $$;
+  await ask(`DROP FUNCTION ${schema}.reap_f${functionSet.number}; DROP FUNCTION ${schema}.take_ids_f${functionSet.number};
+    CREATE FUNCTION ${schema}.reap_f${functionSet.number}(bigint, bigint, integer) RETURNS text LANGUAGE sql AS $$ SELECT 'old' $$;
     CREATE FUNCTION ${schema}.mine() RETURNS text LANGUAGE sql AS $$ SELECT 'mine' $$;
-    UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_1'`);
+    UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_${functionSet.number}'`);
   const [id] = await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
   const after = await openEngine(inSchema(url, schema));
   assert.deepEqual((await after.reap({ node: 'node-a', leaseMs: 1_000, limit: 10 })).jobs, []);
@@ -73,6 +73,72 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   await after.close();
   assert.deepEqual(await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`), [id]);
   assert.deepEqual(await ask(`SELECT ${schema}.mine()`), [{ mine: 'mine' }]);
+});
+
+/** The functions of each set that a schema has, without the number, and what the store says about itself. */
+async function setsOf(schema: string): Promise<{ sets: Map<number, string[]>; meta: Map<string, number> }> {
+  const sets = new Map<number, string[]>();
+  const named = await ask(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = $1::text::regnamespace
+     UNION ALL SELECT viewname FROM pg_views WHERE schemaname = $1 ORDER BY 1`,
+    [schema],
+  );
+  for (const { name } of named) {
+    const [, base = '', set] = /^(.*)_f(\d+)$/.exec(name) ?? [];
+    sets.set(Number(set), [...(sets.get(Number(set)) ?? []), base].sort());
+  }
+  const meta = await ask(`SELECT key, value FROM ${schema}.meta WHERE key <> 'store'`);
+  return { sets, meta: new Map(meta.map(({ key, value }) => [key, Number(value)])) };
+}
+
+/** Turns the functions of this code into those of an earlier release. */
+async function renumberSet(schema: string, set: number): Promise<void> {
+  await ask(`DO $$ DECLARE r record; BEGIN
+    FOR r IN SELECT oid, proname FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace LOOP
+      EXECUTE format('ALTER FUNCTION %s RENAME TO %I', r.oid::regprocedure, regexp_replace(r.proname, '_f[0-9]+$', '_f${set}'));
+    END LOOP;
+    FOR r IN SELECT viewname FROM pg_views WHERE schemaname = '${schema}' LOOP
+      EXECUTE format('ALTER VIEW ${schema}.%I RENAME TO %I', r.viewname, regexp_replace(r.viewname, '_f[0-9]+$', '_f${set}'));
+    END LOOP;
+  END $$; UPDATE ${schema}.meta SET key = 'functions_${set}' WHERE key LIKE 'functions%'`);
+}
+
+it('functions are created beside those of the last release, and older ones that serve nobody are dropped', async () => {
+  const schema = freshSchema();
+  const { number } = functionSet;
+  await (await open({ schema })).close();
+  const fresh = await setsOf(schema);
+  assert.deepEqual([...fresh.sets.keys()], [number]);
+  assert.equal(fresh.meta.get('lowest_code'), number);
+
+  // A store of the release before.
+  await renumberSet(schema, number - 1);
+  await ask(`UPDATE ${schema}.meta SET value = ${number - 1} WHERE key = 'lowest_code'`);
+  const store = await open({ schema, migrate: 'never' });
+  const steps = [`functions_${number}`];
+  assert.deepEqual((await store.migrate({ dryRun: true })).steps, steps);
+  assert.deepEqual((await store.migrate({ dryRun: false })).steps, steps);
+  await store.close();
+  const beside = await setsOf(schema);
+  assert.deepEqual([...beside.sets.keys()].sort(), [number - 1, number].sort());
+  assert.deepEqual(beside.sets.get(number), beside.sets.get(number - 1));
+  assert.equal(beside.meta.get('lowest_code'), number - 1);
+  assert.equal(beside.meta.get(`functions_${number}`), functionSet.hash);
+
+  // A store whose lowest code was raised by the release before.
+  await ask(`DELETE FROM ${schema}.meta WHERE key = 'functions_${number}';
+    UPDATE ${schema}.meta SET value = ${number} WHERE key = 'lowest_code'`);
+  await (await open({ schema })).close();
+  assert.deepEqual([...(await setsOf(schema)).sets.keys()], [number]);
+});
+
+it('a node whose functions are gone hears that the store serves newer code only', async () => {
+  const schema = freshSchema();
+  const engine = await openEngine(inSchema(url, schema));
+  await renumberSet(schema, functionSet.number + 1);
+  const call = engine.exchange({ settle: [], claim: claimRequest() });
+  await assert.rejects(call, (error) => isDulyError(error, 'schema_too_new'));
+  await engine.close();
 });
 
 it('processes that migrate at once do it once', async () => {

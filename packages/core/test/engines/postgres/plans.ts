@@ -49,7 +49,7 @@ interface CountedSession {
 async function plannedFunctions(schema: string): Promise<string[]> {
   const found = `SELECT proname AS name FROM pg_proc
     WHERE pronamespace = $1::regnamespace AND 'plan_cache_mode=force_generic_plan' = ANY (proconfig)`;
-  return (await ask(found, [schema])).map(({ name }) => (name as string).replace(/_1$/, ''));
+  return (await ask(found, [schema])).map(({ name }) => (name as string).replace(/_f\d+$/, ''));
 }
 
 const batch = 100;
@@ -58,13 +58,14 @@ const batch = 100;
 async function openCounted(schema: string): Promise<CountedSession> {
   let pages: Pages = new Map();
   const pool = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
-  const called = new RegExp(`^SELECT "${schema}"\\.(\\w+)_1\\(`);
+  const foundCall = new RegExp(`"${schema}"\\.found_f\\d+\\(`);
+  const called = new RegExp(`^SELECT "${schema}"\\.(\\w+)_f\\d+\\(`);
   const reading = `SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0)::int AS n FROM pg_class WHERE relnamespace = '${schema}'::regnamespace`;
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (query: unknown) => Promise<pg.QueryResult>;
     const counted = async (asked: unknown): Promise<pg.QueryResult> => {
       const text = typeof asked === 'string' ? asked : (asked as { text: string }).text;
-      const name = called.exec(text)?.[1] ?? (text.includes(`"${schema}".found_1(`) ? 'found' : undefined);
+      const name = called.exec(text)?.[1] ?? (foundCall.test(text) ? 'found' : undefined);
       if (name === undefined) return query(asked);
       await query('BEGIN');
       try {

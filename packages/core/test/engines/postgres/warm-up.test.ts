@@ -7,6 +7,7 @@ import { claimRequest, jobSpec } from '@duly/conformance/builders';
 import pg from 'pg';
 import { freshSchema } from '../../../../../test/servers/postgres.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { ask, open, openDatabase, url } from './setup.ts';
 
 it('a warm-up runs the paths of a plain job and of a page of schedules, and leaves nothing behind', async () => {
@@ -22,7 +23,7 @@ it('a warm-up runs the paths of a plain job and of a page of schedules, and leav
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query(`SELECT ${schema}.rehearse_1()`);
+  await client.query(`SELECT ${schema}.rehearse_f${functionSet.number}()`);
   const { rows: inside } = await client.query(counted);
   assert.deepEqual(inside[0], {
     ...before,

@@ -22,7 +22,7 @@ import { actionOf, eventOf } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import { Bound, jobWhere } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
-import type { Work } from '../work.ts';
+import { ofSet, type Work } from '../work.ts';
 
 /** A row of a read that always answers one: the store's instant, and a job or nothing. */
 type FoundRow = { now: number; pruned: number | null } & (JobRow | { id: null });
@@ -72,7 +72,7 @@ export async function pageOfIds(
   return { ids: rows.map((row) => row.id), nextCursor };
 }
 
-const tables = { live: 'duly.live_1', dead: 'duly.dead', finished: 'duly.finished' } as const;
+const tables = { live: ofSet('live'), dead: 'duly.dead', finished: 'duly.finished' } as const;
 
 type Table = keyof typeof tables;
 
@@ -86,10 +86,10 @@ async function pageOf<Row extends { id: string }>(
   const few = await fewTables(work, filter);
   const before = cursor === null ? null : readCursor(cursor);
   const bound = new Bound();
-  const now = `duly.now_1(${bound.add(stamp ?? null)}::bigint)`;
-  // What finds the jobs is a statement of its own, and its values are an array: see `selected_1`.
+  const now = `${ofSet('now')}(${bound.add(stamp ?? null)}::bigint)`;
+  // What finds the jobs is a statement of its own, and its values are an array: see `selected`.
   const inner = new Bound((place) => `($1)[${place}]`);
-  const innerNow = `duly.now_1(${inner.add(stamp ?? null)}::bigint)`;
+  const innerNow = `${ofSet('now')}(${inner.add(stamp ?? null)}::bigint)`;
   const parts: string[] = [];
   const ends: string[] = [];
   const isBounded = !isFoundByIndex(filter);
@@ -118,14 +118,14 @@ async function pageOf<Row extends { id: string }>(
       columns === 'id'
         ? `(SELECT id FROM ${matches} ${order})`
         : `(SELECT v.* FROM (SELECT id, seq FROM ${matches} ${order}) p
-            JOIN ${table === 'live' ? 'duly.live_1' : 'duly.over_1'} v ON v.id = p.id AND v.seq = p.seq)`,
+            JOIN ${ofSet(table === 'live' ? 'live' : 'over')} v ON v.id = p.id AND v.seq = p.seq)`,
     );
   }
   // Of nothing that could match nothing is asked, and a value that is not used would be refused.
   const found =
     parts.length === 0
       ? '(SELECT NULL::text AS id WHERE false)'
-      : `duly.${columns === 'id' ? 'selected_ids_1' : 'selected_1'}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
+      : `${ofSet(columns === 'id' ? 'selected_ids' : 'selected')}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
   // Where the page ends at the latest, so that one that finds little does not read the whole store.
   const floor = ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
   const rows = await work.rowsOnce<Row & { now: number; floor: string }>(

@@ -31,6 +31,7 @@ import {
   eachGroup,
   keepable,
   notTogether,
+  ofSet,
   sqlStateBehind,
   uniqueViolation,
   type Value,
@@ -369,7 +370,7 @@ function isSameKind({ group, job, slot }: SoleDecision, other: SoleDecision): bo
 export async function schedules(work: Work, input: SchedulesInput): Promise<SchedulesReply> {
   const { filter, cursor, limit, order = 'name' } = input;
   const bound = new Bound();
-  const now = `duly.now_1(${bound.add(input.now ?? null)}::bigint)`;
+  const now = `${ofSet('now')}(${bound.add(input.now ?? null)}::bigint)`;
   const parts: string[] = [];
   const addText = (column: string, value: string | null | undefined) => {
     if (value === null) parts.push(`${column} IS NULL`);

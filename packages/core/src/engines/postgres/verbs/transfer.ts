@@ -28,7 +28,7 @@ import {
 } from '../../shared/transfer-parts.ts';
 import { statements } from '../generated.ts';
 import { toSlot } from '../rows.ts';
-import { keepable, type Value, type Work } from '../work.ts';
+import { keepable, ofSet, type Value, type Work } from '../work.ts';
 
 // These keep their names: the fence itself and the schema's version.
 const unfenced = ['moves', 'meta'];
@@ -344,7 +344,7 @@ async function settle(rows: Rows, { fence, changes, prunedCreatedAt }: TransferC
     'UPDATE duly.feed_pages SET first_position = greatest(first_position, $1::bigint + 1) WHERE n = 0',
     [changes],
   );
-  if (prunedCreatedAt !== null) await rows('SELECT duly.note_pruned_1($1::bigint)', [prunedCreatedAt]);
+  if (prunedCreatedAt !== null) await rows(`SELECT ${ofSet('note_pruned')}($1::bigint)`, [prunedCreatedAt]);
   for (const table of ['jobs', 'schedules', 'slots', 'finished', 'dead']) await rows(`ANALYZE duly.${table}`);
 }
 

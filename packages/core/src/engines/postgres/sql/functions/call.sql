@@ -1,43 +1,43 @@
 -- What every call begins and ends with: its instant, its notifications, the feed, the audit, and refusals.
 
-CREATE FUNCTION duly.now_1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.now(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
 -- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.hint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.hint(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
 BEGIN
   IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.unhint_1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.unhint(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
 END $$;
 
-CREATE FUNCTION duly.hints_1() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION duly.hints() RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(current_setting('duly_work.hints', true), '')
 $$;
 
 -- Begins a call: no hints yet, and the instant that rules it.
-CREATE FUNCTION duly.begin_1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.begin(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', '', true);
-  RETURN duly.now_1(p_now);
+  RETURN duly.now(p_now);
 END $$;
 
 -- Makes this call wait, as every write does, until a synchronous standby has all that was seen here. A commit that was on its way to the standby
 -- when its session or the server ended is seen by others though the standby may never get it; an answer that rests on it and writes nothing
 -- itself would confirm what a failover loses.
-CREATE FUNCTION duly.confirm_1() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.confirm() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_logical_emit_message(true, 'duly', '');
 END $$;
 
 -- Notes a change for the feed.
-CREATE FUNCTION duly.changed_1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
+CREATE FUNCTION duly.changed(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.changes (at, n, entries)
@@ -45,7 +45,7 @@ BEGIN
 END $$;
 
 -- Writes who did what to a promise already made.
-CREATE FUNCTION duly.audit_1(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
+CREATE FUNCTION duly.audit(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.audit (at, actor, action, subject, before, after, note)
@@ -53,7 +53,7 @@ BEGIN
 END $$;
 
 -- What refuses one group of a call. The engine reads the code, the hint and the details (as JSON).
-CREATE FUNCTION duly.refuse_1(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION USING
     ERRCODE = CASE p_code WHEN 'records_conflict' THEN 'DU002' ELSE 'DU001' END,
@@ -61,7 +61,7 @@ BEGIN
 END $$;
 
 -- The answer to a refused group.
-CREATE FUNCTION duly.refusal_1(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.refusal(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('ok', false, 'code', CASE p_state WHEN 'DU002' THEN 'records_conflict' ELSE 'group_refused' END,
     'message', p_message, 'hint', p_hint, 'details', p_detail::json)
 $$;
@@ -69,7 +69,7 @@ $$;
 -- The instant of something that was done to rows which are locked now. A call goes by the instant at which it began, and may see what
 -- others, who began after it, have committed meanwhile: it would start a job before it was made, or before the one it waited for had ended.
 -- An instant that was given rules.
-CREATE FUNCTION duly.after_lock_1(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION duly.after_lock(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT CASE WHEN p_now = floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint
     THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
 $$;

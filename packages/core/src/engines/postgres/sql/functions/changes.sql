@@ -1,7 +1,7 @@
 -- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
 -- was not numbered there is numbered now, with all that was made since, and from here on the count of this server rules. Rows keep no number of
 -- the other one that this one has yet to reach: it would make them new a second time. 3 is older than every transaction.
-CREATE FUNCTION duly.recount_changes_1(p_last duly.feed_pages) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.recount_changes(p_last duly.feed_pages) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_numbered bigint := coalesce((SELECT max(s.seq) FROM duly.feed_pages p CROSS JOIN LATERAL unnest(p.seqs) AS s (seq)), 0);
 BEGIN
@@ -18,7 +18,7 @@ END $$;
 
 -- Numbers what became visible since the last look, in order of `seq`, which is drawn while the job's row is locked: the changes of one job
 -- are in their order. One at a time; whoever does not get the lock reads the pages that are there.
-CREATE FUNCTION duly.number_changes_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.number_changes(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_last duly.feed_pages;
   v_seqs bigint[];
@@ -28,7 +28,7 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('duly.feed')) THEN RETURN; END IF;
   SELECT * INTO v_last FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
   IF pg_snapshot_xmax(v_last.seen) > pg_snapshot_xmax(pg_current_snapshot()) THEN
-    PERFORM duly.recount_changes_1(v_last);
+    PERFORM duly.recount_changes(v_last);
     RETURN;
   END IF;
   -- The snapshot that is kept is the one of this very statement: what it does not see comes in the next page, and nothing in two.
@@ -44,17 +44,17 @@ END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
 -- call: changes
-CREATE FUNCTION duly.changes_1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.changes(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_end bigint;
   v_first bigint;
   v_rows json;
 BEGIN
-  PERFORM duly.number_changes_1(v_now);
+  PERFORM duly.number_changes(v_now);
   SELECT first_position + n - 1 INTO v_end FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
   IF p_after IS NULL OR p_after >= v_end THEN
     RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', '[]'::json)::text;
@@ -78,13 +78,13 @@ BEGIN
 END $$;
 
 -- Forgets the oldest pages of the feed and their rows. The newest page stays, emptied, so that no position is given twice.
-CREATE FUNCTION duly.prune_changes_1(p_now bigint, p_before bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.prune_changes(p_now bigint, p_before bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_page record;
   v_gone integer;
   v_sum integer := 0;
 BEGIN
-  PERFORM duly.number_changes_1(p_now);
+  PERFORM duly.number_changes(p_now);
   FOR v_page IN
     SELECT page, seqs FROM duly.feed_pages WHERE cardinality(seqs) > 0 AND at < p_before ORDER BY page LIMIT p_limit
   LOOP

@@ -6,14 +6,14 @@
 --
 -- `l.fence > 0` is always true. It lets the planner read the leases by their index, so that no other choice of the statement looks cheap beside it.
 -- call: claimSchedules
-CREATE FUNCTION duly.claim_schedules_1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
+CREATE FUNCTION duly.claim_schedules(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
 -- The memory is for the list of what is leased, which is looked up for every schedule that is due.
 SET work_mem = '8MB' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_fence bigint;
   v_ids text[];
   v_versions bigint[];
@@ -76,7 +76,7 @@ BEGIN
           WHERE l.fence = ANY (v_new));
       END IF;
     END IF;
-    IF v_over <> '{}' THEN PERFORM duly.leave_leases_1(v_over, coalesce(v_ids, '{}')); END IF;
+    IF v_over <> '{}' THEN PERFORM duly.leave_leases(v_over, coalesce(v_ids, '{}')); END IF;
     IF v_ids IS NOT NULL THEN
       v_fence := nextval('duly.fence');
       INSERT INTO duly.schedule_leases (fence, token, node, until_at, ids, versions)

@@ -3,14 +3,14 @@
 -- Jobs under lease are returned by columns: a list for every job would cost more than the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
-CREATE FUNCTION duly.pauses_1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.pauses(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at)
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
   WHERE p.until_at IS NULL OR p.until_at > p_now
 $$;
 
 -- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
-CREATE FUNCTION duly.leased_1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leased(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT json_build_array({{job.claim | json_agg(j.%column) | , | fence=json_agg(j.lease_fence) | begunAt=json_agg(j.begun)
       | slot=json_agg(j.slot), json_agg(j.slot_details)}})
@@ -21,13 +21,13 @@ END $$;
 
 -- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. `p_type`: of all of them, if they
 -- have one. Jobs that are taken together differ in little as a rule: then the answer says the rest once, as an object. Otherwise it is
--- that of leased_1.
-CREATE FUNCTION duly.take_1(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
+-- that of leased.
+CREATE FUNCTION duly.take(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_first duly.jobs;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
-  v_at bigint := duly.after_lock_1(p_now);
+  v_at bigint := duly.after_lock(p_now);
   v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
   v_ids text[];
   v_fences bigint[];
@@ -59,13 +59,13 @@ BEGIN
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
-  IF v_odd > 0 THEN RETURN duly.leased_1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
+  IF v_odd > 0 THEN RETURN duly.leased(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
   RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
     {{job.claim +shared -claimedAt | '%field', v_first.%column | , | attempt='attempt', v_first.attempt + 1}});
 END $$;
 
 -- When the next job of these types falls due, of those that are due at `p_from` or later.
-CREATE FUNCTION duly.next_due_1(p_types text[], p_from bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.next_due(p_types text[], p_from bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
     SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
@@ -74,7 +74,7 @@ BEGIN
 END $$;
 
 -- How many pages of live jobs this transaction has read so far, counted and not timed: on a busy machine the clock tells who else was running.
-CREATE FUNCTION duly.pages_read_1() RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.pages_read() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
 END $$;
@@ -85,7 +85,7 @@ END $$;
 -- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
 -- more pages, and says so: `looked` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
 -- `floors` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
-CREATE FUNCTION duly.claim_1(
+CREATE FUNCTION duly.claim(
   p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -110,39 +110,39 @@ DECLARE
   v_rows tid[];
   v_floor jsonb := p_claim -> 'floors';
   v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
-  v_read bigint := duly.pages_read_1();
+  v_read bigint := duly.pages_read();
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT duly.leased_1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
+    SELECT duly.leased(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
     INTO claimed FROM (
       SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm_1();
+      PERFORM duly.confirm();
       more := true;
       SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_1(v_types, v_from);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_1(p_now)).next_end_at); END IF;
+      next_at := duly.next_due(v_types, v_from);
+      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
     claimed := '[]';
   END IF;
   -- Looks that cost little stand before calls that do more.
   IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    v_all_expired := duly.expire_overdue_1(p_now, 1000) < 1000;
+    v_all_expired := duly.expire_overdue(p_now, 1000) < 1000;
     -- More than it ends, or such as others hold just now: it passes over them.
     v_overdue := EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now);
   END IF;
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  next_at := duly.next_due_1(v_types, v_from);
-  v_read := duly.pages_read_1() - v_read;
+  next_at := duly.next_due(v_types, v_from);
+  v_read := duly.pages_read() - v_read;
   IF next_at <= p_now THEN
     -- Some more than it takes, so that the most urgent of them is among what it sees.
-    v_all_promoted := (duly.promote_1(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
-    next_at := duly.next_due_1(v_types, v_from);
+    v_all_promoted := (duly.promote(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
+    next_at := duly.next_due(v_types, v_from);
   END IF;
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
@@ -168,7 +168,7 @@ BEGIN
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
       ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
       IF v_row IS NOT NULL THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
+        claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
@@ -200,14 +200,14 @@ BEGIN
           SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
             AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
       THEN
-        claimed := duly.take_1(p_now, p_claim, ARRAY[v_row], NULL);
+        claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
     END IF;
   END IF;
 
-  v_read := v_read - duly.pages_read_1();
+  v_read := v_read - duly.pages_read();
   IF v_floor IS NULL THEN
     -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
     -- cannot be removed yet is stepped over once.
@@ -237,7 +237,7 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
       ORDER BY j.rank LIMIT 1) f;
   END IF;
-  v_read := v_read + duly.pages_read_1();
+  v_read := v_read + duly.pages_read();
   IF v_floor IS NOT NULL OR v_read > 300 THEN
     looked := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
@@ -259,7 +259,7 @@ BEGIN
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      claimed := duly.take_1(p_now, p_claim, v_rows, v_types[1]);
+      claimed := duly.take(p_now, p_claim, v_rows, v_types[1]);
       -- What was taken has left the index, so whatever is found from its last rank on is more.
       more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
@@ -287,26 +287,26 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_1(p_now, p_claim, v_rows, NULL); END IF;
+    IF v_rows IS NOT NULL THEN claimed := duly.take(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
   more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.took_all_1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.took_all(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
   IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
   RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
--- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange_1
+-- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange
 -- would, by as few statements as it takes. It can while nothing is overdue, paused or suspect, and either none is due and one lane of the store has
 -- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
 -- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
 -- So what is asked for comes as arguments; `p_claim` is the whole of it, for the long way.
 -- call: claimAlone
-CREATE FUNCTION duly.claim_alone_1(
+CREATE FUNCTION duly.claim_alone(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
 ) RETURNS text LANGUAGE plpgsql
@@ -336,7 +336,7 @@ DECLARE
   v_due integer := 0;
   v_after bigint;
 BEGIN
-  -- See claim_1 for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
+  -- See claim for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
   -- last entry are of one lane, there is no other.
   SELECT (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR coalesce(f.solo > 0, false)
       OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
@@ -379,10 +379,10 @@ BEGIN
     v_long := v_long OR v_next <= v_now;
   END IF;
   IF v_long OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
-    RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
+    RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
   END IF;
   IF v_limit > 0 AND v_lone AND (p_limit > 1 OR v_due = 1) THEN
-    -- What take_1 does, for one, and promote_1 before it. The instant is read when the row is locked (see after_lock_1).
+    -- What take does, for one, and promote before it. The instant is read when the row is locked (see after_lock).
     WITH picked AS MATERIALIZED (
       SELECT r.*, coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS at FROM (
         SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
@@ -415,8 +415,8 @@ BEGIN
       {{job.claim +shared | '%field', %column}}) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
-    IF v_id IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    IF v_claimed IS NULL THEN v_claimed := duly.leased_1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+    IF v_id IS NULL THEN RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    IF v_claimed IS NULL THEN v_claimed := duly.leased(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
     IF v_due = 1 THEN v_next := v_after; END IF;
   ELSIF v_due > 0 THEN
     WITH due AS (
@@ -428,8 +428,8 @@ BEGIN
       SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
       FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
     SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
-    IF v_rows IS NULL THEN RETURN duly.exchange_1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, NULL);
+    IF v_rows IS NULL THEN RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    v_claimed := duly.take(v_now, p_claim::jsonb, v_rows, NULL);
     -- One that somebody has is still to be looked at.
     IF cardinality(v_rows) = v_due THEN v_next := v_after; END IF;
   ELSIF v_limit > 0 THEN
@@ -438,7 +438,7 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
       ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      v_claimed := duly.take_1(v_now, p_claim::jsonb, v_rows, v_type);
+      v_claimed := duly.take(v_now, p_claim::jsonb, v_rows, v_type);
       v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
     END IF;

@@ -1,7 +1,7 @@
 -- History by the day on which it may be forgotten: days are made ahead and dropped whole, so that forgetting a million jobs costs no more
 -- than forgetting one. A job is kept until the day is over in which its retention ends.
 
-CREATE FUNCTION duly.day_name_1(p_day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.day_name(p_day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT 'finished_' || to_char(to_timestamp(p_day * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD')
 $$;
 
@@ -10,9 +10,9 @@ $$;
 -- kept until the commit, so what takes long comes before it, and one call does one thing: who counts and clears up a day while it holds the lock by which
 -- another was made stops everybody who reads or settles, and waits in vain for those that wait for it.
 -- Who may neither make nor drop tables here makes no days, and forgets so many jobs of days that are over one by one: `more` if that was not all.
-CREATE FUNCTION duly.keep_days_1(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+CREATE FUNCTION duly.keep_days(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_today bigint := v_now / 86400000;
   v_day bigint;
   v_name text;
@@ -33,7 +33,7 @@ BEGIN
   SELECT pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(c.relnamespace, 'CREATE') INTO v_is_owner, v_may_create
   FROM pg_class c WHERE c.oid = 'duly.finished'::regclass;
   FOR v_day IN SELECT generate_series(v_today, v_today + p_ahead) LOOP
-    v_name := duly.day_name_1(v_day);
+    v_name := duly.day_name(v_day);
     CONTINUE WHEN NOT (v_is_owner AND v_may_create) OR to_regclass(format('duly.%I', v_name)) IS NOT NULL;
     BEGIN
       -- While autovacuum analyzes a day it holds a snapshot, and no dead row of a live job can be removed: it must not pause in between.
@@ -57,18 +57,18 @@ BEGIN
         RETURNING id, created_at)
       SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_made, v_jobs;
     IF v_jobs > 0 THEN
-      PERFORM duly.note_pruned_1(v_made);
-      PERFORM duly.forget_1(v_ids);
+      PERFORM duly.note_pruned(v_made);
+      PERFORM duly.forget(v_ids);
     END IF;
     RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
   END IF;
   SELECT min(c.relname), count(*) > 1 INTO v_name, v_more FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_1(v_today);
+  WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name(v_today);
   IF v_name IS NULL THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
   BEGIN
     -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
     EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
-    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_1(v_made); END IF;
+    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned(v_made); END IF;
     -- A day of millions would take longer than a call may: then what hangs on its jobs goes by and by, and the day with the last of it.
     FOREACH v_what IN ARRAY ARRAY['logs o JOIN duly.%I f ON f.id = o.job_id', 'children o JOIN duly.%I f ON f.id = o.parent_id',
       'journal o JOIN duly.%I f ON ''job:'' || f.id = o.scope'] LOOP

@@ -1,7 +1,7 @@
 -- Helpers that deciding and editing schedules share.
 
 -- Whether the runs that are to be told something still wait, and so will hear it. Locks them: a claim that comes now passes them over.
-CREATE FUNCTION duly.all_wait_1(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.all_wait(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_id text;
 BEGIN
   FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_told, '[]')) t ORDER BY 1 LOOP
@@ -12,7 +12,7 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.tell_1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.tell(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
   FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
@@ -20,7 +20,7 @@ BEGIN
 END $$;
 
 -- Whether a schedule would wait for a job that is over already. The shared lock makes the job's end wait for us; it then finds the schedule.
-CREATE FUNCTION duly.is_over_1(p_waits_for text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.is_over(p_waits_for text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF p_waits_for IS NULL THEN RETURN false; END IF;
   PERFORM 1 FROM duly.jobs WHERE id = p_waits_for FOR KEY SHARE;
@@ -28,7 +28,7 @@ BEGIN
 END $$;
 
 -- Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between.
-CREATE FUNCTION duly.add_slot_1(p_now bigint, p_schedule text, p_generation integer, p_slot jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_slot(p_now bigint, p_schedule text, p_generation integer, p_slot jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_last duly.slots;
   v_from bigint := (p_slot ->> 'fromAt')::bigint;
@@ -52,19 +52,19 @@ BEGIN
 END $$;
 
 -- Other runs that an overlap policy ends.
-CREATE FUNCTION duly.end_others_1(p_now bigint, p_others jsonb, p_actor text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.end_others(p_now bigint, p_others jsonb, p_actor text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_one jsonb;
   v_job duly.jobs;
 BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(coalesce(p_others, '[]')) LOOP
-    v_job := duly.life_1(v_one ->> 'id');
-    IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_1(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
+    v_job := duly.life(v_one ->> 'id');
+    IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
   END LOOP;
 END $$;
 
 -- Ends the leases of these schedules under these fences, whose rows are locked, and what was decided or edited since.
-CREATE FUNCTION duly.leave_leases_1(p_fences bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leave_leases(p_fences bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_fence bigint;
   v_ids text[];

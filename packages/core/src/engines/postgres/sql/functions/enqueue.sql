@@ -1,13 +1,13 @@
 -- Creating jobs. A spec is a JSON object as verbs/enqueue.ts writes it; fields that are JSON themselves are strings in it.
 
-CREATE FUNCTION duly.due_of_1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
+CREATE FUNCTION duly.due_of(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
   SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
 $$;
 
 -- The same of a job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
-CREATE FUNCTION duly.find_known_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.find_known(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
 DECLARE
-  v_brief record := duly.find_brief_1(p_id);
+  v_brief record := duly.find_brief(p_id);
   v_deleted json;
 BEGIN
   type := v_brief.type;
@@ -20,42 +20,42 @@ BEGIN
   due_at := (v_deleted ->> 'dueAt')::bigint;
 END $$;
 
-CREATE FUNCTION duly.item_1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.item(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
 $$;
 
 -- Whether a new job that is due has to stand in line for its serial place. Locks the key.
-CREATE FUNCTION duly.must_stand_in_line_1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+CREATE FUNCTION duly.must_stand_in_line(p_now bigint, p_tenant text, p_serial text, p_due bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_serial IS NULL THEN RETURN false; END IF;
-  v_ref := duly.serial_ref_1(p_tenant, p_serial);
-  PERFORM duly.lock_serial_1(v_ref);
-  PERFORM duly.line_up_1(p_now, p_tenant, p_serial, '');
+  v_ref := duly.serial_ref(p_tenant, p_serial);
+  PERFORM duly.lock_serial(v_ref);
+  PERFORM duly.line_up(p_now, p_tenant, p_serial, '');
   IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
   -- It will be the last one made, so of equal due instants it comes last.
-  IF duly.has_earlier_1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  IF duly.has_earlier(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next(p_now, v_ref); END IF;
   RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
 END $$;
 
 -- Refuses a spec whose id stands for a job of another type. `p_type` null: not known.
-CREATE FUNCTION duly.refuse_type_1(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse_type(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_type <> p_spec ->> 'type' THEN
-    PERFORM duly.refuse_1('group_refused',
+    PERFORM duly.refuse('group_refused',
       format('Job "%s" exists already with type "%s", not "%s".', p_spec ->> 'id', p_type, p_spec ->> 'type'),
       'Ids are created by the client, one per job. Create a new id for a new job.', json_build_object('id', p_spec ->> 'id'));
   END IF;
 END $$;
 
 -- Inserts a job into the place its due time and gates give it. `p_behind`: a job whose end it waits for because of its dedupe key.
-CREATE FUNCTION duly.insert_job_1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.insert_job(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_tenant text := p_spec ->> 'tenant';
   v_serial text := p_spec ->> 'serial';
-  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_due bigint := duly.due_of(p_now, p_spec);
   v_is_due boolean;
   v_in_line boolean := false;
   -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
@@ -74,7 +74,7 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_1(p_now, v_tenant, v_serial, v_due); END IF;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     {{job.caller}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
@@ -90,9 +90,9 @@ BEGIN
   ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
   IF v_seq IS NULL THEN
     -- It may have ended since the conflict.
-    v_known := duly.find_brief_1(v_id);
-    PERFORM duly.refuse_type_1(p_spec, v_known.type);
-    RETURN duly.item_1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
+    v_known := duly.find_brief(v_id);
+    PERFORM duly.refuse_type(p_spec, v_known.type);
+    RETURN duly.item(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
   END IF;
   FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
@@ -100,21 +100,21 @@ BEGIN
   END LOOP;
   IF v_in_line THEN
     INSERT INTO duly.gates (kind, ref, order_at, seq, job)
-    VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_due, v_seq, v_id);
+    VALUES ('serial', duly.serial_ref(v_tenant, v_serial), v_due, v_seq, v_id);
   ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
-    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_1(v_tenant, v_serial), v_id);
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref(v_tenant, v_serial), v_id);
   END IF;
-  PERFORM duly.changed_1(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
+  PERFORM duly.changed(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint_1('j'); END IF;
-  RETURN duly.item_1(v_id, v_status, v_due, false);
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint('j'); END IF;
+  RETURN duly.item(v_id, v_status, v_due, false);
 END $$;
 
 -- Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. Its serial place,
 -- gates and parent stay.
-CREATE FUNCTION duly.replace_job_1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.replace_job(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_due bigint := duly.due_of_1(p_now, p_spec);
+  v_due bigint := duly.due_of(p_now, p_spec);
   v_job duly.jobs := p_job;
 BEGIN
   IF p_spec -> 'dedupe' ->> 'mode' = 'extend' AND p_spec -> 'dedupe' ->> 'maxWaitMs' IS NOT NULL THEN
@@ -132,12 +132,12 @@ BEGIN
   -- A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has ten minutes.
   INSERT INTO duly.journal AS j (scope, key, value, until_at) VALUES ('fold', p_spec ->> 'id', p_job.id, p_now + 600000)
   ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
-  RETURN duly.item_1(p_job.id, duly.move_due_1(p_now, v_job, v_due, 'replaced'), v_due, true);
+  RETURN duly.item(p_job.id, duly.move_due(p_now, v_job, v_due, 'replaced'), v_due, true);
 END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.make_deduped_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_deduped(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -171,12 +171,12 @@ BEGIN
     SELECT value INTO v_took_over FROM duly.journal WHERE scope = 'fold' AND key = v_id;
     IF FOUND THEN
       IF v_taken THEN DELETE FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key; END IF;
-      PERFORM duly.confirm_1();
-      v_brief := duly.find_known_1(v_took_over);
-      RETURN duly.item_1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+      PERFORM duly.confirm();
+      v_brief := duly.find_known(v_took_over);
+      RETURN duly.item(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
   END IF;
-  IF v_taken THEN RETURN duly.insert_job_1(p_now, p_spec, NULL); END IF;
+  IF v_taken THEN RETURN duly.insert_job(p_now, p_spec, NULL); END IF;
   -- Once its holder's time is over, the follow-up behind that one holds the key.
   IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
     v_held.job_id := v_held.follow_id;
@@ -185,31 +185,31 @@ BEGIN
     v_held.follow_id := NULL;
   END IF;
   IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
-    v_brief := duly.find_brief_1(v_held.job_id);
+    v_brief := duly.find_brief(v_held.job_id);
     IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN
-      RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+      RETURN duly.item(v_id, v_brief.status, v_brief.due_at, false);
     END IF;
     IF v_mode = 'drop' THEN
       -- The key may outlive the history of its holder.
-      RETURN duly.item_1(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+      RETURN duly.item(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
-    v_live := duly.life_1(v_held.job_id);
+    v_live := duly.life(v_held.job_id);
     -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
     IF v_live.id IS NOT NULL THEN
-      IF v_live.attempt = 0 THEN RETURN duly.replace_job_1(p_now, v_live, p_spec); END IF;
+      IF v_live.attempt = 0 THEN RETURN duly.replace_job(p_now, v_live, p_spec); END IF;
       IF v_held.follow_id = v_id THEN
-        v_brief := duly.find_brief_1(v_id);
-        RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+        v_brief := duly.find_brief(v_id);
+        RETURN duly.item(v_id, v_brief.status, v_brief.due_at, false);
       END IF;
       IF v_held.follow_id IS NOT NULL THEN
-        RETURN duly.replace_job_1(p_now, duly.life_1(v_held.follow_id), p_spec);
+        RETURN duly.replace_job(p_now, duly.life(v_held.follow_id), p_spec);
       END IF;
-      v_item := duly.insert_job_1(p_now, p_spec, v_live.id);
+      v_item := duly.insert_job(p_now, p_spec, v_live.id);
       UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
       RETURN v_item;
     END IF;
   END IF;
-  v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  v_item := duly.insert_job(p_now, p_spec, NULL);
   UPDATE duly.dedupes
   SET job_id = v_id, until_at = v_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
   WHERE type = v_type AND tenant = v_tenant AND key = v_key;
@@ -217,7 +217,7 @@ BEGIN
 END $$;
 
 -- Creates one job, or finds the job of the same parent and key, or of the same dedupe key.
-CREATE FUNCTION duly.make_new_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_new(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_parent text := p_spec ->> 'parentId';
@@ -230,14 +230,14 @@ BEGIN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
       SELECT job_id INTO v_child FROM duly.children WHERE parent_id = v_parent AND key = v_key;
-      v_brief := duly.find_known_1(v_child);
+      v_brief := duly.find_known(v_child);
       -- The child may be past its retention, but the promise was kept.
-      IF v_brief.status IS NULL THEN RETURN duly.item_1(v_child, 'COMPLETED', p_now, true); END IF;
-      RETURN duly.item_1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
+      IF v_brief.status IS NULL THEN RETURN duly.item(v_child, 'COMPLETED', p_now, true); END IF;
+      RETURN duly.item(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_1(p_now, p_spec, p_repeat);
-  ELSE v_item := duly.insert_job_1(p_now, p_spec, NULL);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped(p_now, p_spec, p_repeat);
+  ELSE v_item := duly.insert_job(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.
   IF v_key IS NOT NULL AND v_item ->> 'id' <> v_id THEN
@@ -246,9 +246,9 @@ BEGIN
   RETURN v_item;
 END $$;
 
--- Refuses a call that arrives after its own repeat, which took its ids (take_ids_1): the client has the reply to the repeat. Called once
+-- Refuses a call that arrives after its own repeat, which took its ids (take_ids): the client has the reply to the repeat. Called once
 -- the jobs are inserted, so that a repeat that arrives now finds them.
-CREATE FUNCTION duly.refuse_late_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse_late(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- Many ids are looked up only if there is one at all.
   IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
@@ -259,24 +259,24 @@ END $$;
 
 -- Creates one job. With `p_repeat` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
-CREATE FUNCTION duly.make_job_1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_job(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
 BEGIN
   IF NOT p_repeat THEN
-    v_item := duly.make_new_1(p_now, p_spec, false);
-    PERFORM duly.refuse_late_1(ARRAY[v_id]);
+    v_item := duly.make_new(p_now, p_spec, false);
+    PERFORM duly.refuse_late(ARRAY[v_id]);
     RETURN v_item;
   END IF;
-  v_brief := duly.find_known_1(v_id);
+  v_brief := duly.find_known(v_id);
   IF v_brief.status IS NOT NULL THEN
-    PERFORM duly.refuse_type_1(p_spec, v_brief.type);
-    PERFORM duly.confirm_1();
-    RETURN duly.item_1(v_id, v_brief.status, v_brief.due_at, false);
+    PERFORM duly.refuse_type(p_spec, v_brief.type);
+    PERFORM duly.confirm();
+    RETURN duly.item(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
-  v_item := duly.make_new_1(p_now, p_spec, true);
+  v_item := duly.make_new(p_now, p_spec, true);
   -- A job that ended has left `jobs`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
   IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
@@ -288,7 +288,7 @@ END $$;
 
 -- Serializes calls that create the same ids, in one order, so that two batches cannot deadlock. A transaction that reads an older
 -- snapshot (REPEATABLE READ) cannot see a job that was created and ended since; it fails on the row of that job's id instead.
-CREATE FUNCTION duly.take_ids_1(p_now bigint, p_groups jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_ids(p_now bigint, p_groups jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.journal (scope, key, value, until_at)
   SELECT 'id', i.id, '', p_now + 600000
@@ -300,7 +300,7 @@ END $$;
 
 -- Takes the rows of all keys of a call in one order, so that two calls with the same keys cannot wait for each other. A row that was
 -- not there is held by nobody ('') until its turn comes, and does not outlive the call.
-CREATE FUNCTION duly.take_keys_1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_keys(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
   SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
@@ -313,7 +313,7 @@ BEGIN
   ORDER BY s.type, s.tenant, s.key FOR UPDATE OF d;
 END $$;
 
-CREATE FUNCTION duly.drop_keys_1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_keys(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.dedupes d USING jsonb_array_elements(p_specs) s
   WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
@@ -322,7 +322,7 @@ END $$;
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
 -- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
 -- is the same for all of them stands in `shared`.
-CREATE FUNCTION duly.make_plain_1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.make_plain(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
   {{job.caller -id -serial | shared_%column %sql := p_plain -> 'shared' ->> '%field'; |}}
@@ -365,28 +365,28 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
-  PERFORM duly.refuse_late_1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.hint_1('j');
+  PERFORM duly.refuse_late(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
+  PERFORM duly.hint('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
 -- `p_made` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_made_1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claim_made(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
-  v_claim := duly.claim_1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.took_all_1(v_claim.claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+  v_claim := duly.claim(p_now, p_claim, p_repeat);
+  IF p_made IS NOT NULL AND duly.took_all(v_claim.claimed, p_made) THEN PERFORM duly.unhint('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
 -- How long it waits for locks is set by the functions that call it.
 -- `p_plain`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
-CREATE FUNCTION duly.enqueue_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_replies json[] := '{}';
   v_items json[];
   v_group jsonb;
@@ -400,29 +400,29 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_1(v_now, p_plain); END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain(v_now, p_plain); END IF;
     IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'claimed', v_claimed)::text;
+    v_claimed := duly.claim_made(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
-  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_1(v_now, v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys(v_now, v_keyed); END IF;
   -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
-  PERFORM duly.lock_serials_1(ARRAY(
-    SELECT duly.serial_ref_1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+  PERFORM duly.lock_serials(ARRAY(
+    SELECT duly.serial_ref(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
     -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
     WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
-    UNION SELECT duly.serial_ref_1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
+    UNION SELECT duly.serial_ref(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
-  IF p_repeat THEN PERFORM duly.take_ids_1(v_now, p_groups); END IF;
+  IF p_repeat THEN PERFORM duly.take_ids(v_now, p_groups); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     LOOP
       BEGIN
         v_items := '{}';
         FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-          v_items := v_items || duly.make_job_1(v_now, v_spec, p_repeat);
+          v_items := v_items || duly.make_job(v_now, v_spec, p_repeat);
         END LOOP;
         v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
         EXIT;
@@ -430,38 +430,38 @@ BEGIN
         WHEN SQLSTATE 'DU010' THEN CONTINUE;
         WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
           GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-          v_replies := v_replies || duly.refusal_1(v_state, v_message, v_hint, v_detail);
+          v_replies := v_replies || duly.refusal(v_state, v_message, v_hint, v_detail);
           EXIT;
       END;
     END LOOP;
   END LOOP;
-  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_1(v_keyed); END IF;
-  v_claimed := duly.claim_made_1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys(v_keyed); END IF;
+  v_claimed := duly.claim_made(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
 -- call: enqueueApart
-CREATE FUNCTION duly.enqueue_apart_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_apart(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+  RETURN duly.enqueue(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
 -- call: enqueuePatient
-CREATE FUNCTION duly.enqueue_patient_1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_patient(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN duly.enqueue_1(p_now, p_groups, p_plain, p_claim, p_repeat);
+  RETURN duly.enqueue(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
 -- Whether a claim would be given just these new jobs, so many of one type: nothing else is ready, due, overdue or paused.
-CREATE FUNCTION duly.takes_just_1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
+CREATE FUNCTION duly.takes_just(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (p_claim ->> 'limit')::integer >= p_count
@@ -490,7 +490,7 @@ END $$;
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; `p_shared` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
 -- call: enqueueAlike
-CREATE FUNCTION duly.enqueue_alike_1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_alike(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -505,7 +505,7 @@ DECLARE
   v_claim record;
 BEGIN
   IF p_claim IS NULL THEN
-    -- One statement: see claim_alone_1.
+    -- One statement: see claim_alone.
     WITH made AS (
       INSERT INTO duly.jobs (
         {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
@@ -522,16 +522,16 @@ BEGIN
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'made', 0)::text;
-    PERFORM duly.refuse_late_1(p_ids);
+    PERFORM duly.refuse_late(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
-  v_read := duly.pages_read_1();
+  v_read := duly.pages_read();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
     {{job.caller -id -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
     "retentionMs" bigint, "deadRetentionMs" bigint);
   v_due := coalesce(s.at, v_now + s."inMs");
-  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
-    v_read := duly.pages_read_1() - v_read;
+  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
+    v_read := duly.pages_read() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
@@ -547,8 +547,8 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
-    PERFORM duly.refuse_late_1(p_ids);
-    -- See claim_1: nothing lives in any lane.
+    PERFORM duly.refuse_late(p_ids);
+    -- See claim: nothing lives in any lane.
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
@@ -568,10 +568,10 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
-  PERFORM duly.refuse_late_1(p_ids);
+  PERFORM duly.refuse_late(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
-  v_claim := duly.claim_1(v_now, p_claim, false);
+  v_claim := duly.claim(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
-    CASE WHEN duly.took_all_1(v_claim.claimed, p_ids) THEN duly.hints_1() ELSE 'j' || replace(duly.hints_1(), 'j', '') END)::text;
+    CASE WHEN duly.took_all(v_claim.claimed, p_ids) THEN duly.hints() ELSE 'j' || replace(duly.hints(), 'j', '') END)::text;
 END $$;

@@ -3,14 +3,14 @@
 -- `p_ids` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); `p_settle`: the
 -- others, each with its place.
 -- call: exchange
-CREATE FUNCTION duly.exchange_1(
+CREATE FUNCTION duly.exchange(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_done bigint[] := '{}';
   v_lost bigint[] := '{}';
   v_settle jsonb := p_settle;
@@ -20,11 +20,11 @@ BEGIN
   IF p_ids IS NOT NULL THEN
     -- Those who wait for one of them will want their serial places.
     IF EXISTS (SELECT 1 FROM duly.gates) THEN
-      PERFORM duly.lock_serials_1(ARRAY(
-        SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
+      PERFORM duly.lock_serials(ARRAY(
+        SELECT duly.serial_ref(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
         WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     END IF;
-    v_done := duly.settle_returned_1(v_now, p_ids, p_fences, p_results);
+    v_done := duly.settle_returned(v_now, p_ids, p_fences, p_results);
     IF cardinality(v_done) < cardinality(p_ids) THEN
       -- What could not be ended together is judged by itself, in its place.
       SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
@@ -33,16 +33,16 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
-    PERFORM duly.lock_around_1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
+    PERFORM duly.lock_around(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
-      IF NOT duly.settle_1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
+      IF NOT duly.settle(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
-  v_claim := duly.claim_1(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+  v_claim := duly.claim(v_now, p_claim, p_repeat);
+  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;

@@ -1,5 +1,5 @@
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
-CREATE FUNCTION duly.fire_group_1(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fire_group(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_group ->> 'scheduleId';
   v_version bigint := (p_group ->> 'version')::bigint;
@@ -10,29 +10,29 @@ DECLARE
   v_one jsonb;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait_1(p_group -> 'slotDetails') THEN
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait(p_group -> 'slotDetails') THEN
     PERFORM 1 FROM duly.schedules WHERE id = v_id AND version = v_version;
     IF NOT FOUND THEN RETURN 'conflict'; END IF;
-    PERFORM duly.leave_leases_1(ARRAY[v_fence], ARRAY[v_id]);
+    PERFORM duly.leave_leases(ARRAY[v_fence], ARRAY[v_id]);
     RETURN 'stale';
   END IF;
   -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
   IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
-    v_over := duly.is_over_1(v_waits);
+    v_over := duly.is_over(v_waits);
   END IF;
   UPDATE duly.schedules SET state = p_group ->> 'state', due_at = CASE WHEN v_over THEN p_now ELSE (p_group ->> 'dueAt')::bigint END,
     waits_for = v_waits, version = version + 1, updated_at = p_now
   WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
   IF NOT FOUND THEN RETURN 'conflict'; END IF;
-  PERFORM duly.end_others_1(p_now, p_group -> 'cancel', p_node);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job_1(p_now, v_one, false); END LOOP;
+  PERFORM duly.end_others(p_now, p_group -> 'cancel', p_node);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
-    PERFORM duly.add_slot_1(p_now, v_id, v_generation, v_one);
+    PERFORM duly.add_slot(p_now, v_id, v_generation, v_one);
   END LOOP;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell_1(p_group -> 'slotDetails'); END IF;
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell(p_group -> 'slotDetails'); END IF;
   -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   -- that would have ended. But it did not plan to come back at once.
-  IF v_over THEN PERFORM duly.hint_1('s'); END IF;
+  IF v_over THEN PERFORM duly.hint('s'); END IF;
   RETURN 'fired';
 END $$;
 
@@ -41,7 +41,7 @@ END $$;
 -- have in common is a kind: `p_kind` counts from 1. `p_tenants` null: none has one. `p_claim`: of who would take them; answers what it was given,
 -- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
 -- of two, and no entry in the index of what is ready.
-CREATE FUNCTION duly.fire_together_1(
+CREATE FUNCTION duly.fire_together(
   p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
 RETURNS json LANGUAGE plpgsql AS $$
@@ -74,7 +74,7 @@ BEGIN
       {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
       "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
-      AND duly.takes_just_1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
+      AND duly.takes_just(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
       WITH made AS (
         INSERT INTO duly.jobs (
           {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
@@ -116,14 +116,14 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
-  PERFORM duly.hint_1('j');
+  PERFORM duly.hint('j');
   RETURN NULL;
 END $$;
 
--- The lists from `p_fence` to `p_details` are those of fire_together_1, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
+-- The lists from `p_fence` to `p_details` are those of fire_together, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
 -- which all of them were claimed.
 -- call: fire
-CREATE FUNCTION duly.fire_1(
+CREATE FUNCTION duly.fire(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
   p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
@@ -132,7 +132,7 @@ SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_group jsonb;
   v_outcome text;
   v_outcomes text[] := '{}';
@@ -142,21 +142,21 @@ BEGIN
   -- Before anything else: who takes an ended lease over locks it too.
   PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
   IF p_ids IS NOT NULL THEN
-    v_claimed := duly.fire_together_1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
+    v_claimed := duly.fire_together(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
       p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
   END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcome := duly.fire_group_1(v_now, p_node, v_group);
+    v_outcome := duly.fire_group(v_now, p_node, v_group);
     v_outcomes := v_outcomes || v_outcome;
     IF v_outcome = 'fired' THEN v_done := v_done + 1; END IF;
   END LOOP;
   -- As a rule everything that was claimed together is decided together.
   DELETE FROM duly.schedule_leases WHERE cardinality(p_fences) = 1 AND fence = p_fences[1] AND cardinality(ids) = v_done;
-  IF NOT FOUND THEN PERFORM duly.leave_leases_1(p_fences, '{}'); END IF;
+  IF NOT FOUND THEN PERFORM duly.leave_leases(p_fences, '{}'); END IF;
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
-    v_claimed := (duly.claim_1(v_now, p_claim, false)).claimed;
+    v_claimed := (duly.claim(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.took_all_1(v_claimed, p_made) THEN PERFORM duly.unhint_1('j'); END IF;
+    IF duly.took_all(v_claimed, p_made) THEN PERFORM duly.unhint('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;

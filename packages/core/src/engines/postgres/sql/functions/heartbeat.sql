@@ -2,12 +2,12 @@
 -- told `kept`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told `kept` starts the handler, and if the store did not know, a job that may start once would start again.
 -- call: heartbeat
-CREATE FUNCTION duly.heartbeat_1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.heartbeat(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   -- Whose beginning is to be written, of those that are held under the fence they were sent with.
   v_begun text[] := ARRAY(
     SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)

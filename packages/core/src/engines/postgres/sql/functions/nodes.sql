@@ -1,11 +1,11 @@
 -- call: nodes
-CREATE FUNCTION duly.nodes_1(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
+CREATE FUNCTION duly.nodes(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_nodes json;
 BEGIN
   IF p_beat_id IS NOT NULL THEN
@@ -15,7 +15,7 @@ BEGIN
   IF p_leave IS NOT NULL THEN DELETE FROM duly.nodes WHERE id = p_leave; END IF;
   IF p_drain IS NOT NULL THEN
     UPDATE duly.nodes SET drain_requested_at = coalesce(drain_requested_at, v_now) WHERE id = p_drain;
-    IF FOUND THEN PERFORM duly.audit_1(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
+    IF FOUND THEN PERFORM duly.audit(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
   END IF;
   -- Whoever only looks does not write.
   IF p_beat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN

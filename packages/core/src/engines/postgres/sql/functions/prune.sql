@@ -1,5 +1,5 @@
 -- Folds ledger rows that are past their time into one for each span; answers how many went.
-CREATE FUNCTION duly.fold_slots_1(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fold_slots(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_slot duly.slots;
   v_fold duly.folds;
@@ -46,20 +46,20 @@ BEGIN
 END $$;
 
 -- Remembers the newest instant at which a job was made that is forgotten now: an id made later was never here.
-CREATE FUNCTION duly.note_pruned_1(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.note_pruned(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', p_made_at)
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
 -- call: prune
-CREATE FUNCTION duly.prune_1(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
+CREATE FUNCTION duly.prune(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_ids text[];
   v_made bigint;
   v_jobs integer;
@@ -70,7 +70,7 @@ DECLARE
   v_sum integer := 0;
   v_more boolean;
 BEGIN
-  -- Day partitions are dropped whole (keep_days_1); what lies outside of them, and dead letters, go a slice at a time.
+  -- Day partitions are dropped whole (keep_days); what lies outside of them, and dead letters, go a slice at a time.
   WITH old AS (
     SELECT ctid AS tid, prune_at, true AS dead FROM duly.dead WHERE prune_at <= v_now
     UNION ALL SELECT ctid, prune_at, false FROM duly.finished_other WHERE prune_at <= v_now
@@ -84,8 +84,8 @@ BEGIN
   SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
-    PERFORM duly.note_pruned_1(v_made);
-    PERFORM duly.forget_1(v_ids);
+    PERFORM duly.note_pruned(v_made);
+    PERFORM duly.forget(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
@@ -98,13 +98,13 @@ BEGIN
     SELECT ctid FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
-  v_rows := v_rows || duly.fold_slots_1(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
+  v_rows := v_rows || duly.fold_slots(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
   -- Positions and instants grow together, so only the oldest rows are looked at.
   DELETE FROM duly.audit WHERE position <= (
     SELECT max(o.position) FROM (SELECT position, at FROM duly.audit ORDER BY position LIMIT p_limit) o WHERE o.at < v_now - p_audit_ms);
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
-  v_rows := v_rows || duly.prune_changes_1(v_now, v_now - p_changes_ms, p_limit);
+  v_rows := v_rows || duly.prune_changes(v_now, v_now - p_changes_ms, p_limit);
   -- A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
   DELETE FROM duly.locks WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED));

@@ -3,25 +3,25 @@
 -- after the instant at which its caller began to see, and so it knows every day that it can see anything of.
 
 -- Jobs by id, wherever they are: one that was brought back to life may be in several places.
-CREATE FUNCTION duly.found_1(p_ids text[]) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.found(p_ids text[]) RETURNS SETOF duly.over LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN QUERY SELECT l.* FROM (SELECT DISTINCT i.id FROM unnest(p_ids) AS i (id)) i
-    CROSS JOIN LATERAL (SELECT * FROM duly.live_1 WHERE id = i.id OFFSET 0) l
-    UNION ALL SELECT * FROM duly.over_1 WHERE id = ANY (p_ids);
+    CROSS JOIN LATERAL (SELECT * FROM duly.live WHERE id = i.id OFFSET 0) l
+    UNION ALL SELECT * FROM duly.over WHERE id = ANY (p_ids);
 END $$;
 
 -- What a statement that was put together for a filter finds; its values are `$1`, and `$2` is the least id that is looked at. Where little matches, the
 -- planner would rather read a whole table than so many rows along its ids, and the least id would bound nothing.
-CREATE FUNCTION duly.selected_1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_1 LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.selected(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
 -- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids_1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.selected_ids(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
@@ -29,7 +29,7 @@ END $$;
 
 -- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written. Letters are made small by the rules of
 -- "C", as SQLite does it: by those of a Turkish database an I would not become an i.
-CREATE FUNCTION duly.error_text_1(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION duly.error_text(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN lower(((p_error::json ->> 'name') || ': ' || (p_error::json ->> 'message')) COLLATE "C");
 EXCEPTION WHEN OTHERS THEN
@@ -38,7 +38,7 @@ END $$;
 
 -- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows. In a list #> also takes "-1", "+1" and "01";
 -- here a place has one spelling, so that two paths to one value are equal strings. Other steps that hold a digit are names of fields.
-CREATE FUNCTION duly.has_value_1(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION duly.has_value(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   v_step integer;
 BEGIN

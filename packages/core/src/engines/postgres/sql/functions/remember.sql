@@ -1,12 +1,12 @@
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
 -- would take the lock or the lease away waits, and then finds the value.
 -- call: remember
-CREATE FUNCTION duly.remember_1(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.remember(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_value text;
 BEGIN
   SELECT value INTO v_value FROM duly.journal WHERE scope = p_scope AND key = p_key AND (until_at IS NULL OR until_at > v_now);

@@ -1,11 +1,11 @@
 -- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
 -- call: report
-CREATE FUNCTION duly.report_1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.report(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_kept boolean[] := '{}';
   v_one jsonb;
   v_progress jsonb;
@@ -28,12 +28,12 @@ BEGIN
       UPDATE duly.leases SET percent = v_percent, message = v_progress ->> 'message', step = (v_progress ->> 'step')::double precision,
         step_of = (v_progress ->> 'of')::double precision, reported_at = v_now
       WHERE id = v_one ->> 'id';
-      PERFORM duly.changed_1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
+      PERFORM duly.changed(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
     END IF;
-    PERFORM duly.append_logs_1(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
+    PERFORM duly.append_logs(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
     IF jsonb_array_length(v_one -> 'logs') > 0 THEN
-      PERFORM duly.changed_1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
+      PERFORM duly.changed(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
     END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'kept', to_json(v_kept))::text;
 END $$;

@@ -1,7 +1,7 @@
 -- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
-CREATE FUNCTION duly.replay_job_1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.replay_job(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.life_1(p_id);
+  v_job duly.jobs := duly.life(p_id);
   v_brief record;
   v_over duly.finished;
   v_last bigint;
@@ -10,18 +10,18 @@ DECLARE
 BEGIN
   -- Still waiting or running: also the answer to a repeat of a replay that took effect.
   IF v_job.id IS NOT NULL THEN
-    RETURN duly.changed_item_1(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+    RETURN duly.changed_item(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
-  v_brief := duly.find_brief_1(p_id);
-  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
-  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
-  v_over := duly.take_history_1(p_id);
+  v_brief := duly.find_brief(p_id);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item(p_id, 'missing', NULL, NULL); END IF;
+  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
+  v_over := duly.take_history(p_id);
   -- Somebody else was faster.
-  IF v_over.id IS NULL THEN RETURN duly.changed_item_1(p_id, 'unchanged', 'PENDING', p_now); END IF;
+  IF v_over.id IS NULL THEN RETURN duly.changed_item(p_id, 'unchanged', 'PENDING', p_now); END IF;
   v_attempts := v_over.attempts;
   SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
   IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL THEN
-    v_attempts := duly.add_attempt_1(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
+    v_attempts := duly.add_attempt(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
       'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
@@ -43,19 +43,19 @@ BEGIN
         AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
     END IF;
   END IF;
-  v_status := duly.enter_1(p_now, v_job, 'replayed');
-  PERFORM duly.audit_1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
+  v_status := duly.enter(p_now, v_job, 'replayed');
+  PERFORM duly.audit(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
     json_build_object('status', v_status), p_note);
-  RETURN duly.changed_item_1(p_id, 'changed', v_status, p_now);
+  RETURN duly.changed_item(p_id, 'changed', v_status, p_now);
 END $$;
 
 -- call: retry
-CREATE FUNCTION duly.replay_1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.replay(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_1(p_now);
+  v_now bigint := duly.begin(p_now);
   v_group jsonb;
   v_id text;
   v_items json[];
@@ -64,9 +64,9 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.replay_job_1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+      v_items := v_items || duly.replay_job(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
 END $$;

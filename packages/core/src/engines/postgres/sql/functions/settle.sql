@@ -1,7 +1,7 @@
 -- Recording how attempts ended.
 
 -- Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since.
-CREATE FUNCTION duly.was_settled_1(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.was_settled(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_attempts text;
   v_last bigint;
@@ -22,14 +22,14 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
 END $$;
 
-CREATE FUNCTION duly.go_again_1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.go_again(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_to text := p_one ->> 'to';
   v_reason text := p_one ->> 'reason';
   v_started boolean := (p_one ->> 'started')::boolean;
   v_release boolean := v_to = 'PENDING';
   -- A released job keeps its due time, and so its place in the order.
-  v_due bigint := coalesce(duly.due_of_1(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
+  v_due bigint := coalesce(duly.due_of(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
   v_ready boolean := v_release OR (v_to = 'RETRYING' AND v_due <= p_now);
   v_unused boolean := v_release AND NOT v_started;
   v_progress jsonb := nullif(p_one -> 'report' -> 'progress', 'null');
@@ -48,38 +48,38 @@ BEGIN
     step = coalesce((v_progress ->> 'step')::double precision, p_job.step),
     step_of = coalesce((v_progress ->> 'of')::double precision, p_job.step_of),
     error = coalesce(p_one ->> 'error', error),
-    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt_1(attempts, json_build_object(
+    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt(attempts, json_build_object(
       'n', p_job.attempt, 'node', coalesce(p_job.node, ''), 'fence', p_job.fence, 'startedAt', coalesce(p_job.claimed_at, p_now),
       'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', v_reason, 'error', (p_one ->> 'error')::json)) END
   WHERE id = p_job.id;
   DELETE FROM duly.leases WHERE id = p_job.id;
-  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, v_to,
+  PERFORM duly.changed(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.hint_1('j');
+  PERFORM duly.hint('j');
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
-    PERFORM duly.leave_serial_1(p_now, p_job);
+    PERFORM duly.leave_serial(p_now, p_job);
     IF v_due <= p_now THEN
       v_job.status := 'SCHEDULED';
       v_job.due_at := v_due;
-      PERFORM duly.enter_1(p_now, v_job, 'due');
+      PERFORM duly.enter(p_now, v_job, 'due');
     END IF;
   END IF;
 END $$;
 
 -- Records what became of one attempt, if its lease still holds.
-CREATE FUNCTION duly.settle_1(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.settle(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_one ->> 'id';
   v_fence bigint := (p_one ->> 'fence')::bigint;
   v_loss text := p_one ->> 'loss';
   v_to text := p_one ->> 'to';
-  v_job duly.jobs := duly.life_1(v_id);
+  v_job duly.jobs := duly.life(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    IF NOT p_repeat OR NOT (duly.was_settled_1(v_id, v_fence, p_one ->> 'reason')
-      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled_1(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
-    PERFORM duly.confirm_1();
+    IF NOT p_repeat OR NOT (duly.was_settled(v_id, v_fence, p_one ->> 'reason')
+      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
+    PERFORM duly.confirm();
     RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
@@ -94,24 +94,24 @@ BEGIN
   v_job.losses := v_job.losses + (v_loss <> 'none')::integer;
   v_job.begun_losses := v_job.begun_losses + (v_loss = 'begun')::integer;
   IF jsonb_typeof(p_one -> 'report') = 'object' THEN
-    PERFORM duly.append_logs_1(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
+    PERFORM duly.append_logs(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
   END IF;
   IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
-    PERFORM duly.finish_1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+    PERFORM duly.finish(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSIF v_job.cancel_requested_at IS NOT NULL THEN
     -- What was asked to cancel does not come back, only to be cancelled then: its backoff may be an hour.
-    PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
+    PERFORM duly.finish(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
-    PERFORM duly.go_again_1(p_now, v_job, p_one);
+    PERFORM duly.go_again(p_now, v_job, p_one);
   END IF;
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle_1 does for each, in a few statements for all. `p_results` null: none of them has one.
--- Answers the places of those that were recorded; those with a key or a serial place are left to settle_1, which locks more.
-CREATE FUNCTION duly.settle_returned_1(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+-- Ends many jobs that simply returned: what settle does for each, in a few statements for all. `p_results` null: none of them has one.
+-- Answers the places of those that were recorded; those with a key or a serial place are left to settle, which locks more.
+CREATE FUNCTION duly.settle_returned(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   v_done bigint[];
   v_ids text[];
@@ -155,7 +155,7 @@ BEGIN
   IF v_followed <> '{}' THEN
     FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
       v_job.id := v_id;
-      PERFORM duly.set_free_1(p_now, v_job, 'COMPLETED');
+      PERFORM duly.set_free(p_now, v_job, 'COMPLETED');
     END LOOP;
   END IF;
   RETURN v_done;
@@ -164,14 +164,14 @@ END $$;
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 -- call: settleInTransaction
-CREATE FUNCTION duly.settle_within_1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.settle_within(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_reply text;
 BEGIN
   PERFORM set_config('duly_work.within', '1', true);
-  v_reply := duly.exchange_1(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
+  v_reply := duly.exchange(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
   PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',

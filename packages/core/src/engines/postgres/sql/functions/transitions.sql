@@ -18,56 +18,56 @@
 -- Settings are those of functions and not of the session, because a pooler may stand between, and they end with the call.
 
 -- The name of a serial place: keys are per tenant, and any text may be a key.
-CREATE FUNCTION duly.serial_ref_1(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.serial_ref(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT '[' || coalesce(to_json(p_tenant)::text, 'null') || ',' || to_json(p_serial)::text || ']'
 $$;
 
 -- Serial keys share 512 locks: one lock per key would let a single call fill the server's lock table.
-CREATE FUNCTION duly.serial_lock_1(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.serial_lock(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT hashtext(p_ref) & 511
 $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
-CREATE FUNCTION duly.is_within_1() RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.is_within() RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
 $$;
 
-CREATE FUNCTION duly.lock_serial_1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_serial(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF duly.is_within_1() THEN RETURN; END IF;
-  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+  IF duly.is_within() THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock(p_ref));
 END $$;
 
-CREATE FUNCTION duly.try_lock_serial_1(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.try_lock_serial(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_1(p_ref));
+  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock(p_ref));
 END $$;
 
 -- Takes the locks of these serial keys in one order, before any row is locked: two calls with the same keys cannot wait for each other.
-CREATE FUNCTION duly.lock_serials_1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_serials(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
-  IF duly.is_within_1() THEN RETURN; END IF;
-  FOR v_lock IN SELECT DISTINCT duly.serial_lock_1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
+  IF duly.is_within() THEN RETURN; END IF;
+  FOR v_lock IN SELECT DISTINCT duly.serial_lock(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
 END $$;
 
 -- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
 -- for them.
-CREATE FUNCTION duly.lock_around_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_around(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
     ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
   WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY j.type, coalesce(j.tenant, ''), j.dedupe_key FOR UPDATE OF d;
-  PERFORM duly.lock_serials_1(ARRAY(
-    SELECT duly.serial_ref_1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
-    UNION SELECT duly.serial_ref_1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
+  PERFORM duly.lock_serials(ARRAY(
+    SELECT duly.serial_ref(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
+    UNION SELECT duly.serial_ref(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
     WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
 END $$;
 
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
-CREATE FUNCTION duly.life_1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.life(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
   v_job duly.jobs;
   v_lease duly.leases;
@@ -81,7 +81,7 @@ BEGIN
   IF v_key IS NOT NULL THEN
     PERFORM 1 FROM duly.dedupes WHERE type = v_type AND tenant = coalesce(v_tenant, '') AND key = v_key FOR UPDATE;
   END IF;
-  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_tenant, v_serial)); END IF;
+  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial(duly.serial_ref(v_tenant, v_serial)); END IF;
   SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE;
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -99,28 +99,28 @@ BEGIN
 END $$;
 
 -- Puts a live job into a waiting status. Ready: it may be taken.
-CREATE FUNCTION duly.place_1(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
+CREATE FUNCTION duly.place(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs SET
     status = p_status, rank = CASE WHEN p_ready THEN p_job.due_at + rank_offset END,
     expire_at = expire_at + (p_job.due_at - due_at), due_at = p_job.due_at, updated_at = p_now
   WHERE id = p_job.id;
-  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
+  PERFORM duly.changed(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.hint_1('j');
+  PERFORM duly.hint('j');
   RETURN p_status;
 END $$;
 
-CREATE FUNCTION duly.ready_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.ready(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN duly.place_1(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
+  RETURN duly.place(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
 END $$;
 
 -- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
-CREATE FUNCTION duly.line_up_1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.line_up(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  v_ref text := duly.serial_ref_1(p_tenant, p_serial);
+  v_ref text := duly.serial_ref(p_tenant, p_serial);
   v_job duly.jobs;
 BEGIN
   FOR v_job IN
@@ -131,18 +131,18 @@ BEGIN
   LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
     ON CONFLICT DO NOTHING;
-    PERFORM duly.place_1(p_now, v_job, 'BLOCKED', false, 'gate-shut');
+    PERFORM duly.place(p_now, v_job, 'BLOCKED', false, 'gate-shut');
   END LOOP;
 END $$;
 
 -- Whether somebody in line for a place was due earlier, or at the same instant and made before.
-CREATE FUNCTION duly.has_earlier_1(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.has_earlier(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (SELECT 1 FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND (order_at, seq) < (p_due, p_seq));
 END $$;
 
 -- Gives a free place to the first in line that is due.
-CREATE FUNCTION duly.seat_next_1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.seat_next(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_next text;
   v_job duly.jobs;
@@ -155,94 +155,94 @@ BEGIN
     IF NOT FOUND THEN CONTINUE; END IF;
     IF v_job.due_at <= p_now THEN
       INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
-      PERFORM duly.ready_1(p_now, v_job, 'gate-open');
+      PERFORM duly.ready(p_now, v_job, 'gate-open');
       RETURN;
     END IF;
     -- It was moved to later while it stood in line; the place is for whoever is due.
-    PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+    PERFORM duly.place(p_now, v_job, 'SCHEDULED', false, 'gate-open');
   END LOOP;
 END $$;
 
 -- A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place.
-CREATE FUNCTION duly.enter_1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.enter(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_ref text;
   v_holder text;
 BEGIN
-  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
+  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready(p_now, p_job, p_event); END IF;
   -- Without its lock nobody may take a place: who claims next puts it where it belongs.
-  IF duly.is_within_1() THEN RETURN duly.place_1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
-  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
-  PERFORM duly.lock_serial_1(v_ref);
+  IF duly.is_within() THEN RETURN duly.place(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
+  v_ref := duly.serial_ref(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
-  IF v_holder = p_job.id THEN RETURN duly.ready_1(p_now, p_job, p_event); END IF;
-  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
-  IF v_holder IS NULL AND NOT duly.has_earlier_1(v_ref, p_job.due_at, p_job.seq) THEN
+  IF v_holder = p_job.id THEN RETURN duly.ready(p_now, p_job, p_event); END IF;
+  PERFORM duly.line_up(p_now, p_job.tenant, p_job.serial, p_job.id);
+  IF v_holder IS NULL AND NOT duly.has_earlier(v_ref, p_job.due_at, p_job.seq) THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
-    RETURN duly.ready_1(p_now, p_job, p_event);
+    RETURN duly.ready(p_now, p_job, p_event);
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place_1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
-  IF v_holder IS NULL THEN PERFORM duly.seat_next_1(p_now, v_ref); END IF;
+  PERFORM duly.place(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
+  IF v_holder IS NULL THEN PERFORM duly.seat_next(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
 
 -- Gives a serial place up, and to the next in line.
-CREATE FUNCTION duly.leave_serial_1(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leave_serial(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
-  v_ref := duly.serial_ref_1(p_job.tenant, p_job.serial);
-  IF duly.is_within_1() THEN
+  v_ref := duly.serial_ref(p_job.tenant, p_job.serial);
+  IF duly.is_within() THEN
     -- Noted, and given to the next by whoever claims after the commit.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
-    PERFORM duly.hint_1('j');
+    PERFORM duly.hint('j');
     RETURN;
   END IF;
-  PERFORM duly.lock_serial_1(v_ref);
+  PERFORM duly.lock_serial(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
-  PERFORM duly.line_up_1(p_now, p_job.tenant, p_job.serial, p_job.id);
-  PERFORM duly.seat_next_1(p_now, v_ref);
+  PERFORM duly.line_up(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.seat_next(p_now, v_ref);
 END $$;
 
 -- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.tidy_places_1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.tidy_places(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_left duly.left_places;
   v_ref text;
 BEGIN
   FOR v_left IN SELECT * FROM duly.left_places ORDER BY n LIMIT 1000 FOR UPDATE SKIP LOCKED LOOP
-    v_ref := duly.serial_ref_1(v_left.tenant, v_left.serial);
-    CONTINUE WHEN NOT duly.try_lock_serial_1(v_ref);
+    v_ref := duly.serial_ref(v_left.tenant, v_left.serial);
+    CONTINUE WHEN NOT duly.try_lock_serial(v_ref);
     DELETE FROM duly.left_places WHERE n = v_left.n;
     -- One that was put off or came back may have taken its own place again.
     CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
     DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.line_up_1(p_now, v_left.tenant, v_left.serial, '');
-    PERFORM duly.seat_next_1(p_now, v_ref);
+    PERFORM duly.line_up(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.seat_next(p_now, v_ref);
   END LOOP;
 END $$;
 
 -- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
-CREATE FUNCTION duly.gate_opened_1(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.gate_opened(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs;
 BEGIN
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   IF NOT FOUND THEN RETURN; END IF;
-  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)); END IF;
+  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial(duly.serial_ref(v_job.tenant, v_job.serial)); END IF;
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
-  IF v_job.due_at > p_now THEN PERFORM duly.place_1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
-  ELSE PERFORM duly.enter_1(p_now, v_job, 'gate-open');
+  IF v_job.due_at > p_now THEN PERFORM duly.place(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  ELSE PERFORM duly.enter(p_now, v_job, 'gate-open');
   END IF;
 END $$;
 
 -- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
-CREATE FUNCTION duly.pass_key_on_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.pass_key_on(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_tenant text := coalesce(p_job.tenant, '');
   v_held duly.dedupes;
@@ -268,25 +268,25 @@ END $$;
 
 -- Opens what waited for a job that is over, or gone. Its row was deleted by an earlier statement, so whoever shut a gate for it while
 -- that one waited is seen here.
-CREATE FUNCTION duly.set_free_1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_free(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_opened text[];
   v_one text;
 BEGIN
   IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
-  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on_1(p_now, p_job, p_status); END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on(p_now, p_job, p_status); END IF;
   WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
   SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
   FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
-    PERFORM duly.gate_opened_1(p_now, v_one);
+    PERFORM duly.gate_opened(p_now, v_one);
   END LOOP;
-  PERFORM duly.leave_serial_1(p_now, p_job);
+  PERFORM duly.leave_serial(p_now, p_job);
   UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
-  IF FOUND THEN PERFORM duly.hint_1('s'); END IF;
+  IF FOUND THEN PERFORM duly.hint('s'); END IF;
 END $$;
 
--- Ends a live job: moves it to history and sets free everything that waited for it. `p_job` is what life_1 gave.
-CREATE FUNCTION duly.finish_1(
+-- Ends a live job: moves it to history and sets free everything that waited for it. `p_job` is what life gave.
+CREATE FUNCTION duly.finish(
   p_now bigint, p_job duly.jobs, p_status text, p_reason text,
   p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
   p_cancelled_by text DEFAULT NULL, p_event text DEFAULT NULL
@@ -317,7 +317,7 @@ BEGIN
   -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
   -- earlier attempt, because the columns hold one error.
   IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN
-    v_over.attempts := duly.add_attempt_1(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
+    v_over.attempts := duly.add_attempt(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
       'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
       'error', p_error::json));
   END IF;
@@ -330,14 +330,14 @@ BEGIN
   END IF;
   DELETE FROM duly.jobs WHERE id = p_job.id;
   IF p_job.status = 'RUNNING' THEN DELETE FROM duly.leases WHERE id = p_job.id; END IF;
-  PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
+  PERFORM duly.changed(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
     WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
     v_over.percent);
-  PERFORM duly.set_free_1(p_now, p_job, p_status);
+  PERFORM duly.set_free(p_now, p_job, p_status);
 END $$;
 
 -- Moves due jobs of these types, so many of each, to where a claim finds them. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.promote_1(
+CREATE FUNCTION duly.promote(
   p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean, p_from bigint DEFAULT -9223372036854775808)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -347,8 +347,8 @@ DECLARE
   v_job duly.jobs;
   v_hints text;
 BEGIN
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_1(p_now); END IF;
-  v_hints := duly.hints_1();
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places(p_now); END IF;
+  v_hints := duly.hints();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -376,21 +376,21 @@ BEGIN
   END IF;
   FOREACH v_id IN ARRAY v_ids LOOP
     SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
-    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial)) THEN
+    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial(duly.serial_ref(v_job.tenant, v_job.serial)) THEN
       is_all := false;
       CONTINUE;
     END IF;
     -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN PERFORM duly.enter_1(p_now, v_job, 'due'); END IF;
+    IF FOUND THEN PERFORM duly.enter(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint_1('j'); END IF;
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.expire_overdue_1(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.expire_overdue(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_ids text[];
   v_id text;
@@ -408,23 +408,23 @@ BEGIN
       CONTINUE WHEN NOT FOUND AND EXISTS (SELECT 1 FROM duly.dedupes
         WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
     END IF;
-    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_1(duly.serial_ref_1(v_job.tenant, v_job.serial));
+    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial(duly.serial_ref(v_job.tenant, v_job.serial));
     -- Those who wait for it will want their serial places.
     CONTINUE WHEN EXISTS (
       SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
       WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
-        AND NOT duly.try_lock_serial_1(duly.serial_ref_1(w.tenant, w.serial)));
+        AND NOT duly.try_lock_serial(duly.serial_ref(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND coalesce(expire_at < p_now AND started_at IS NULL, false) FOR UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.finish_1(p_now, v_job, 'EXPIRED', 'start-deadline');
+    PERFORM duly.finish(p_now, v_job, 'EXPIRED', 'start-deadline');
   END LOOP;
   RETURN coalesce(cardinality(v_ids), 0);
 END $$;
 
 -- Where a job stands, live or over: status and due instant. Nothing: not there.
-CREATE FUNCTION duly.find_brief_1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.find_brief(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
 BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
   IF FOUND THEN RETURN; END IF;
@@ -433,24 +433,24 @@ BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
 END $$;
 
--- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life_1 gave.
-CREATE FUNCTION duly.move_due_1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+-- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life gave.
+CREATE FUNCTION duly.move_due(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_moved duly.jobs := p_job;
 BEGIN
   v_moved.due_at := p_due;
   IF p_job.status = 'BLOCKED' THEN
     IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
-    RETURN duly.place_1(p_now, v_moved, 'BLOCKED', false, p_event);
+    RETURN duly.place(p_now, v_moved, 'BLOCKED', false, p_event);
   END IF;
-  IF p_job.status = 'RETRYING' THEN RETURN duly.place_1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
-  IF p_due <= p_now THEN RETURN duly.enter_1(p_now, v_moved, p_event); END IF;
+  IF p_job.status = 'RETRYING' THEN RETURN duly.place(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
+  IF p_due <= p_now THEN RETURN duly.enter(p_now, v_moved, p_event); END IF;
   -- Until it is due again it does not compete for its serial place.
-  PERFORM duly.leave_serial_1(p_now, p_job);
-  RETURN duly.place_1(p_now, v_moved, 'SCHEDULED', false, p_event);
+  PERFORM duly.leave_serial(p_now, p_job);
+  RETURN duly.place(p_now, v_moved, 'SCHEDULED', false, p_event);
 END $$;
 
 -- Adds one attempt to a JSON list of them and keeps the newest 50: a job that is put off for years must not grow without bound.
-CREATE FUNCTION duly.add_attempt_1(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_attempt(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_all text := CASE WHEN p_attempts = '[]' THEN '[' || p_entry::text || ']' ELSE left(p_attempts, -1) || ',' || p_entry::text || ']' END;
   v_count integer := json_array_length(v_all::json);
@@ -460,7 +460,7 @@ BEGIN
     FROM json_array_elements(v_all::json) WITH ORDINALITY AS a (e, i) WHERE i > v_count - 50);
 END $$;
 
-CREATE FUNCTION duly.append_logs_1(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.append_logs(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_n bigint;
   v_line jsonb;
@@ -479,57 +479,57 @@ BEGIN
   IF v_n > p_limit THEN DELETE FROM duly.logs WHERE job_id = p_id AND n <= v_n - p_limit; END IF;
 END $$;
 
-CREATE FUNCTION duly.changed_item_1(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.changed_item(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'result', p_result, 'status', p_status, 'dueAt', p_due)
 $$;
 
-CREATE FUNCTION duly.audit_job_1(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
+CREATE FUNCTION duly.audit_job(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM duly.audit_1(p_now, p_actor, p_action, 'job:' || p_job.id,
+  PERFORM duly.audit(p_now, p_actor, p_action, 'job:' || p_job.id,
     json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
 END $$;
 
 -- The id of the job that holds a dedupe key at this instant. Once its holder's time is over, the follow-up behind that one does.
-CREATE FUNCTION duly.holder_1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.holder(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN until_at <= p_now THEN follow_id ELSE job_id END FROM duly.dedupes
   WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key
     AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
--- Cancels one live job. `p_job` is what life_1 gave.
-CREATE FUNCTION duly.cancel_job_1(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+-- Cancels one live job. `p_job` is what life gave.
+CREATE FUNCTION duly.cancel_job(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs := p_job;
 BEGIN
   IF p_job.status = 'RUNNING' AND p_mode = 'ask' THEN
-    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item_1(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
+    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
     UPDATE duly.jobs SET cancel_requested_at = p_now, cancelled_by = coalesce(cancelled_by, p_actor), updated_at = p_now WHERE id = p_job.id;
     UPDATE duly.leases SET cancel_at = p_now WHERE id = p_job.id;
-    PERFORM duly.audit_job_1(p_now, p_actor, p_note, 'cancel', p_job,
+    PERFORM duly.audit_job(p_now, p_actor, p_note, 'cancel', p_job,
       json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
-    PERFORM duly.changed_1(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
-    PERFORM duly.hint_1('c');
-    RETURN duly.changed_item_1(p_job.id, 'asked', p_job.status, p_job.due_at);
+    PERFORM duly.changed(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
+    PERFORM duly.hint('c');
+    RETURN duly.changed_item(p_job.id, 'asked', p_job.status, p_job.due_at);
   END IF;
-  PERFORM duly.audit_job_1(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
+  PERFORM duly.audit_job(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
     json_build_object('status', 'CANCELLED'));
   -- A running attempt must not be able to settle any more.
   IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
-  PERFORM duly.finish_1(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
-  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint_1('c'); END IF;
-  RETURN duly.changed_item_1(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
+  PERFORM duly.finish(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint('c'); END IF;
+  RETURN duly.changed_item(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
 END $$;
 
 -- What there is to say of a target that is not live: over, or missing.
-CREATE FUNCTION duly.not_live_1(p_id text) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE v_brief record := duly.find_brief_1(p_id);
+CREATE FUNCTION duly.not_live(p_id text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_brief record := duly.find_brief(p_id);
 BEGIN
-  IF v_brief.status IS NULL THEN RETURN duly.changed_item_1(p_id, 'missing', NULL, NULL); END IF;
-  RETURN duly.changed_item_1(p_id, 'refused', v_brief.status, v_brief.due_at);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item(p_id, 'missing', NULL, NULL); END IF;
+  RETURN duly.changed_item(p_id, 'refused', v_brief.status, v_brief.due_at);
 END $$;
 
 -- A history row, taken out of where it is. Of two who want it one gets it. Null: not there.
-CREATE FUNCTION duly.take_history_1(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_history(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
 DECLARE v_over duly.finished;
 BEGIN
   DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
@@ -539,7 +539,7 @@ BEGIN
 END $$;
 
 -- Removes what is kept beside jobs.
-CREATE FUNCTION duly.forget_1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.forget(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
   DELETE FROM duly.children WHERE parent_id = ANY (p_ids);

@@ -1,6 +1,6 @@
 -- Jobs as readers see them, live and over, with the same columns.
 
-CREATE VIEW duly.live_1 AS
+CREATE VIEW duly.live AS
 SELECT {{job.columns -rankOffsetMs | j.%column | ,
     | fence=coalesce(l.fence, j.fence) AS fence
     | begunAt=CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at
@@ -16,7 +16,7 @@ SELECT {{job.columns -rankOffsetMs | j.%column | ,
     SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
 FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
 
-CREATE VIEW duly.over_1 AS
+CREATE VIEW duly.over AS
 SELECT {{job.columns -rankOffsetMs}},
   seq, true AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.dead

@@ -1,7 +1,7 @@
 -- Plays what a node does most, so that the session that plays it has planned it: the first call of a function plans its statements, 4 to 20 ms for
 -- each of these. Whoever calls this rolls back. It plays at instant 0, at which nothing of anybody's is due, overdue or ended, and what it makes
 -- nobody sees: so it waits for nobody, and nobody for it. Only the settlement is of today, because history is kept by days.
-CREATE FUNCTION duly.rehearse_1() RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION duly.rehearse() RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -18,19 +18,19 @@ BEGIN
   FOR i IN 1..2 LOOP
     INSERT INTO duly.schedules (id, generation, version, state, due_at, updated_at) VALUES (v_name || i, 1, 1, '{}', 0, 0);
     INSERT INTO duly.specs (id, name, spec, created_at) VALUES (v_name || i, v_name || i, '{}', 0);
-    PERFORM duly.claim_schedules_1(0, v_name, v_name || i, 9, 1000, NULL);
+    PERFORM duly.claim_schedules(0, v_name, v_name || i, 9, 1000, NULL);
     SELECT fence INTO v_fence FROM duly.schedule_leases WHERE token = v_name || i;
-    PERFORM duly.fire_1(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
+    PERFORM duly.fire(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
       ARRAY[v_name || '-fired' || i], '{0}', '{0}', NULL, '{"null"}', '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
       CASE WHEN i = 1 THEN v_claim END, ARRAY[v_name || '-fired' || i]);
   END LOOP;
   -- A worker takes a lone job, one beside what it hands in, one that falls due, and one that it has just made.
-  PERFORM duly.claim_alone_1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_1(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
-  PERFORM duly.exchange_1(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue_alike_1(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
-  PERFORM duly.claim_alone_1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_1(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
+  PERFORM duly.claim_alone(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
+  PERFORM duly.enqueue_alike(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
+  PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue_alike(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
+  PERFORM duly.claim_alone(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
+  PERFORM duly.enqueue_alike(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
-  PERFORM duly.exchange_1(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
 END $$;

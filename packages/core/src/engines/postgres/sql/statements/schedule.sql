@@ -1,5 +1,5 @@
 -- name: slots
-SELECT t.now, s.* FROM (SELECT duly.now_1($1::bigint) AS now) t
+SELECT t.now, s.* FROM (SELECT duly.now($1::bigint) AS now) t
 LEFT JOIN LATERAL (
   SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM duly.slots
   WHERE schedule_id = $2::text AND to_at >= $3::bigint AND from_at < $4::bigint

@@ -10,7 +10,7 @@ SELECT type, count(*) FILTER (WHERE status = 'COMPLETED') AS completed, count(*)
   max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
 FROM (
   SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
-  FROM duly.over_1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
+  FROM duly.over WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
   ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
 GROUP BY type ORDER BY max(finished_at) DESC, type
 
@@ -26,7 +26,7 @@ CROSS JOIN LATERAL (
     max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
   FROM (
     SELECT status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at
-    FROM duly.over_1 WHERE schedule_id = s.id AND finished_at >= $1::bigint ORDER BY finished_at DESC LIMIT $3::bigint) r) o
+    FROM duly.over WHERE schedule_id = s.id AND finished_at >= $1::bigint ORDER BY finished_at DESC LIMIT $3::bigint) r) o
 ORDER BY s.place
 
 -- name: ended
@@ -70,7 +70,7 @@ SELECT k.step, count(*) AS "lookedCount",
 FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
 CROSS JOIN LATERAL (
   SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
-  FROM duly.over_1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" ORDER BY finished_at LIMIT k."limit") o
+  FROM duly.over WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" ORDER BY finished_at LIMIT k."limit") o
 GROUP BY k.step
 
 -- name: sampleOfSchedule
@@ -88,5 +88,5 @@ SELECT k.step, count(*) AS "lookedCount",
 FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
 CROSS JOIN LATERAL (
   SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
-  FROM duly.over_1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text ORDER BY finished_at LIMIT k."limit") o
+  FROM duly.over WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text ORDER BY finished_at LIMIT k."limit") o
 GROUP BY k.step
