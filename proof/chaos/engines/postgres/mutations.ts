@@ -73,7 +73,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the cursor moves and the jobs are not created',
     changes: [
-      ['LOOP PERFORM duly.make_job(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
+      ['LOOP PERFORM duly.create_job(p_now, v_one, false); END LOOP;', 'LOOP EXIT; END LOOP;'],
       // Sends the decisions one by one.
       ['IF coalesce(cardinality(v_moved), 0) < cardinality(p_ids) OR (', 'IF true OR ('],
     ],

@@ -21,8 +21,8 @@ ORDER BY a.position DESC`,
     changes: `SELECT duly.changes_f1($1::bigint, $2::bigint, $3::integer) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_f1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
     claimAlone: `SELECT duly.claim_alone_f1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
-    enqueueApart: `SELECT duly.enqueue_apart_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueuePatient: `SELECT duly.enqueue_patient_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueKeyed: `SELECT duly.enqueue_keyed_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueWaiting: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
     enqueueAlike: `SELECT duly.enqueue_alike_f1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
     exchange: `SELECT duly.exchange_f1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
     fire: `SELECT duly.fire_f1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb, $21::text[]) AS reply`,
@@ -37,9 +37,9 @@ ORDER BY a.position DESC`,
     remember: `SELECT duly.remember_f1($1::bigint, $2::text, $3::text, $4::jsonb) AS reply`,
     report: `SELECT duly.report_f1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     reschedule: `SELECT duly.reschedule_f1($1::bigint, $2::jsonb) AS reply`,
-    retry: `SELECT duly.replay_f1($1::bigint, $2::jsonb) AS reply`,
+    retry: `SELECT duly.retry_f1($1::bigint, $2::jsonb) AS reply`,
     settleInTransaction: `SELECT duly.settle_within_f1($1::bigint, $2::jsonb) AS reply`,
-    enqueueInTransaction: `SELECT duly.enqueue_patient_f1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
+    enqueueInTransaction: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
     keepDays: `SELECT duly.keep_days_f1($1::bigint, $2::integer, $3::integer) AS reply`,
   },
   clock: {
@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 1,
-  hash: 2215682827204102,
+  hash: 3366884576718731,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -718,10 +718,10 @@ BEGIN
       format('A run of schedule "%s" whose slot details change no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
-  PERFORM duly.hint_f1('s');
+  PERFORM duly.add_notification_f1('s');
   IF p_change ->> 'op' = 'delete' THEN
     FOR v_run IN SELECT id FROM duly.jobs WHERE schedule_id = v_id AND started_at IS NULL ORDER BY seq LOOP
-      v_job := duly.life_f1(v_run);
+      v_job := duly.job_state_f1(v_run);
       IF v_job.id IS NOT NULL THEN
         PERFORM duly.cancel_job_f1(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
       END IF;
@@ -766,11 +766,11 @@ BEGIN
     WHERE id = v_id;
   END IF;
   PERFORM duly.end_others_f1(p_now, p_change -> 'cancel', p_actor);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.make_job_f1(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.create_job_f1(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
     PERFORM duly.add_slot_f1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  PERFORM duly.tell_f1(p_change -> 'slotDetails');
+  PERFORM duly.set_slot_details_f1(p_change -> 'slotDetails');
   SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
   PERFORM duly.audit_f1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
     CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_f1(v_before, v_spec.spec) END,
@@ -809,7 +809,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- What every call begins and ends with: its instant, its notifications, the feed, the audit, and refusals.
@@ -820,22 +820,22 @@ CREATE FUNCTION duly.now_f1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS 
 $$;
 
 -- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.hint_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
 BEGIN
   IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.unhint_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
 END $$;
 
-CREATE FUNCTION duly.hints_f1() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION duly.notifications_f1() RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(current_setting('duly_work.hints', true), '')
 $$;
 
--- Begins a call: no hints yet, and the instant that rules it.
+-- Begins a call: no notifications yet, and the instant that rules it.
 CREATE FUNCTION duly.begin_f1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', '', true);
@@ -902,12 +902,12 @@ BEGIN
     v_id := duly.holder_f1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
-      v_job := duly.life_f1(v_follow);
+      v_job := duly.job_state_f1(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
     IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
   END IF;
-  v_job := duly.life_f1(v_id);
+  v_job := duly.job_state_f1(v_id);
   IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
   v_item := duly.not_live_f1(v_id);
   -- A repeat of a cancel that took effect.
@@ -929,7 +929,7 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_around_f1(ARRAY(
+  PERFORM duly.lock_dependents_f1(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -941,7 +941,7 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- One action on many jobs, each with an audit row in the same transaction.
@@ -956,9 +956,9 @@ BEGIN
 END $$;
 
 -- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
-CREATE FUNCTION duly.act_f1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_action_f1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.life_f1(p_id);
+  v_job duly.jobs := duly.job_state_f1(p_id);
   v_live boolean := v_job.id IS NOT NULL;
   v_dead boolean := false;
   v_brief record;
@@ -995,7 +995,7 @@ BEGIN
   IF p_action = 'replay' THEN
     v_brief := duly.find_brief_f1(p_id);
     IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.replay_job_f1(p_now, p_id, p_actor, p_note); END IF;
+    IF NOT p_dry THEN PERFORM duly.retry_job_f1(p_now, p_id, p_actor, p_note); END IF;
     RETURN true;
   END IF;
   -- discard: no dead letter any more, but history as any other ended job.
@@ -1021,9 +1021,9 @@ DECLARE
   v_done text[] := '{}';
 BEGIN
   FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
-    IF duly.act_f1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
+    IF duly.apply_action_f1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'ids', array_to_json(v_done))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'ids', array_to_json(v_done))::text;
 END $$;
 
 -- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
@@ -1559,7 +1559,7 @@ BEGIN
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.took_all_f1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claimed_all_f1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
   IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
@@ -1812,7 +1812,7 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.tell_f1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_slot_details_f1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
   FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
@@ -1858,7 +1858,7 @@ DECLARE
   v_job duly.jobs;
 BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(coalesce(p_others, '[]')) LOOP
-    v_job := duly.life_f1(v_one ->> 'id');
+    v_job := duly.job_state_f1(v_one ->> 'id');
     IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
   END LOOP;
 END $$;
@@ -1908,17 +1908,17 @@ CREATE FUNCTION duly.item_f1(p_id text, p_status text, p_due bigint, p_deduped b
 $$;
 
 -- Whether a new job that is due has to stand in line for its serial place. Locks the key.
-CREATE FUNCTION duly.must_stand_in_line_f1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+CREATE FUNCTION duly.has_serial_predecessor_f1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_serial IS NULL THEN RETURN false; END IF;
   v_ref := duly.serial_ref_f1(p_tenant, p_serial);
   PERFORM duly.lock_serial_f1(v_ref);
-  PERFORM duly.line_up_f1(p_now, p_tenant, p_serial, '');
+  PERFORM duly.queue_serial_f1(p_now, p_tenant, p_serial, '');
   IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
   -- It will be the last one made, so of equal due instants it comes last.
-  IF duly.has_earlier_f1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next_f1(p_now, v_ref); END IF;
+  IF duly.has_earlier_f1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
   RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
 END $$;
 
@@ -1957,7 +1957,7 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line_f1(p_now, v_tenant, v_serial, v_due); END IF;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor_f1(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
@@ -1989,7 +1989,7 @@ BEGIN
   END IF;
   PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint_f1('j'); END IF;
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('j'); END IF;
   RETURN duly.item_f1(v_id, v_status, v_due, false);
 END $$;
 
@@ -2020,7 +2020,7 @@ END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.make_deduped_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_deduped_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -2076,7 +2076,7 @@ BEGIN
       -- The key may outlive the history of its holder.
       RETURN duly.item_f1(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
-    v_live := duly.life_f1(v_held.job_id);
+    v_live := duly.job_state_f1(v_held.job_id);
     -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
     IF v_live.id IS NOT NULL THEN
       IF v_live.attempt = 0 THEN RETURN duly.replace_job_f1(p_now, v_live, p_spec); END IF;
@@ -2085,7 +2085,7 @@ BEGIN
         RETURN duly.item_f1(v_id, v_brief.status, v_brief.due_at, false);
       END IF;
       IF v_held.follow_id IS NOT NULL THEN
-        RETURN duly.replace_job_f1(p_now, duly.life_f1(v_held.follow_id), p_spec);
+        RETURN duly.replace_job_f1(p_now, duly.job_state_f1(v_held.follow_id), p_spec);
       END IF;
       v_item := duly.insert_job_f1(p_now, p_spec, v_live.id);
       UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
@@ -2100,7 +2100,7 @@ BEGIN
 END $$;
 
 -- Creates one job, or finds the job of the same parent and key, or of the same dedupe key.
-CREATE FUNCTION duly.make_new_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_new_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_parent text := p_spec ->> 'parentId';
@@ -2119,7 +2119,7 @@ BEGIN
       RETURN duly.item_f1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped_f1(p_now, p_spec, p_repeat);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.create_deduped_f1(p_now, p_spec, p_repeat);
   ELSE v_item := duly.insert_job_f1(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.
@@ -2142,14 +2142,14 @@ END $$;
 
 -- Creates one job. With \`p_repeat\` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
-CREATE FUNCTION duly.make_job_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_job_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
 BEGIN
   IF NOT p_repeat THEN
-    v_item := duly.make_new_f1(p_now, p_spec, false);
+    v_item := duly.create_new_f1(p_now, p_spec, false);
     PERFORM duly.refuse_late_f1(ARRAY[v_id]);
     RETURN v_item;
   END IF;
@@ -2159,7 +2159,7 @@ BEGIN
     PERFORM duly.confirm_f1();
     RETURN duly.item_f1(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
-  v_item := duly.make_new_f1(p_now, p_spec, true);
+  v_item := duly.create_new_f1(p_now, p_spec, true);
   -- A job that ended has left \`jobs\`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
   IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
@@ -2205,7 +2205,7 @@ END $$;
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
 -- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
 -- is the same for all of them stands in \`shared\`.
-CREATE FUNCTION duly.make_plain_f1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_plain_f1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
   shared_type text := p_plain -> 'shared' ->> 'type'; shared_version integer := p_plain -> 'shared' ->> 'version'; shared_queue text := p_plain -> 'shared' ->> 'queue'; shared_tenant text := p_plain -> 'shared' ->> 'tenant'; shared_priority integer := p_plain -> 'shared' ->> 'priority'; shared_input text := p_plain -> 'shared' ->> 'input'; shared_metadata text := p_plain -> 'shared' ->> 'metadata'; shared_policy text := p_plain -> 'shared' ->> 'policy'; shared_origin text := p_plain -> 'shared' ->> 'origin'; shared_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; shared_copy_of text := p_plain -> 'shared' ->> 'copyOf';
@@ -2249,17 +2249,17 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.hint_f1('j');
+  PERFORM duly.add_notification_f1('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
 -- \`p_made\` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_made_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claim_created_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_f1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.took_all_f1(v_claim.claimed, p_made) THEN PERFORM duly.unhint_f1('j'); END IF;
+  IF p_made IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -2283,10 +2283,10 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain_f1(v_now, p_plain); END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain_f1(v_now, p_plain); END IF;
     IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_made_f1(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'claimed', v_claimed)::text;
+    v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
@@ -2305,7 +2305,7 @@ BEGIN
       BEGIN
         v_items := '{}';
         FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-          v_items := v_items || duly.make_job_f1(v_now, v_spec, p_repeat);
+          v_items := v_items || duly.create_job_f1(v_now, v_spec, p_repeat);
         END LOOP;
         v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
         EXIT;
@@ -2319,13 +2319,13 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f1(v_keyed); END IF;
-  v_claimed := duly.claim_made_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
--- call: enqueueApart
-CREATE FUNCTION duly.enqueue_apart_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- call: enqueueKeyed
+CREATE FUNCTION duly.enqueue_keyed_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -2334,8 +2334,8 @@ BEGIN
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
--- call: enqueuePatient
-CREATE FUNCTION duly.enqueue_patient_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- call: enqueueWaiting
+CREATE FUNCTION duly.enqueue_waiting_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -2454,7 +2454,7 @@ BEGIN
   v_claim := duly.claim_f1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
-    CASE WHEN duly.took_all_f1(v_claim.claimed, p_ids) THEN duly.hints_f1() ELSE 'j' || replace(duly.hints_f1(), 'j', '') END)::text;
+    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'j' || replace(duly.notifications_f1(), 'j', '') END)::text;
 END $$;
 
 -- Settling and claiming in one call.
@@ -2492,17 +2492,17 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
-    PERFORM duly.lock_around_f1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
+    PERFORM duly.lock_dependents_f1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
       IF NOT duly.settle_f1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim_f1(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;
 
@@ -2533,14 +2533,14 @@ BEGIN
   WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
   IF NOT FOUND THEN RETURN 'conflict'; END IF;
   PERFORM duly.end_others_f1(p_now, p_group -> 'cancel', p_node);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job_f1(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.create_job_f1(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
     PERFORM duly.add_slot_f1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell_f1(p_group -> 'slotDetails'); END IF;
-  -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.set_slot_details_f1(p_group -> 'slotDetails'); END IF;
+  -- As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   -- that would have ended. But it did not plan to come back at once.
-  IF v_over THEN PERFORM duly.hint_f1('s'); END IF;
+  IF v_over THEN PERFORM duly.add_notification_f1('s'); END IF;
   RETURN 'fired';
 END $$;
 
@@ -2624,7 +2624,7 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
-  PERFORM duly.hint_f1('j');
+  PERFORM duly.add_notification_f1('j');
   RETURN NULL;
 END $$;
 
@@ -2664,9 +2664,9 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim_f1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.took_all_f1(v_claimed, p_made) THEN PERFORM duly.unhint_f1('j'); END IF;
+    IF duly.claimed_all_f1(v_claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;
 
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
@@ -2763,8 +2763,8 @@ BEGIN
     END IF;
     v_kept := v_kept || FOUND;
   END LOOP;
-  IF p_ttl_ms IS NULL THEN PERFORM duly.hint_f1('l'); END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'kept', to_json(v_kept))::text;
+  IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification_f1('l'); END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
 -- call: nodes
@@ -2921,7 +2921,7 @@ CREATE FUNCTION duly.drop_cleanup_f1(p_now bigint, p_actor text, p_id text, p_wh
 DECLARE v_job duly.jobs;
 BEGIN
   IF p_id IS NULL THEN RETURN; END IF;
-  v_job := duly.life_f1(p_id);
+  v_job := duly.job_state_f1(p_id);
   IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, 'ask', p_actor, 'value ' || p_why); END IF;
 END $$;
 
@@ -2943,7 +2943,7 @@ BEGIN
     v_repeat := coalesce(v_row.cleanup_id = v_cleanup ->> 'id', false);
     IF v_there AND NOT v_repeat THEN PERFORM duly.drop_cleanup_f1(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
     IF v_cleanup IS NOT NULL THEN
-      PERFORM duly.make_job_f1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
+      PERFORM duly.create_job_f1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
     END IF;
     INSERT INTO duly.expirings (name, key, value, expires_at, cleanup_id)
     VALUES (v_name, v_key, p_change ->> 'value', v_expires, v_cleanup ->> 'id')
@@ -2959,7 +2959,7 @@ BEGIN
   END IF;
   UPDATE duly.expirings SET expires_at = v_expires WHERE name = v_name AND key = v_key;
   IF v_row.cleanup_id IS NOT NULL THEN
-    v_job := duly.life_f1(v_row.cleanup_id);
+    v_job := duly.job_state_f1(v_row.cleanup_id);
     IF v_job.id IS NOT NULL AND v_job.status <> 'RUNNING' THEN PERFORM duly.move_due_f1(p_now, v_job, v_expires, 'rescheduled'); END IF;
   END IF;
   PERFORM duly.audit_f1(p_now, p_actor, 'extend', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at),
@@ -2995,7 +2995,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the
@@ -3109,7 +3109,7 @@ BEGIN
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
     (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;
 
@@ -3118,7 +3118,7 @@ CREATE FUNCTION duly.record_json_f1(r duly.records) RETURNS json LANGUAGE sql AS
 $$;
 
 -- One operation on settings; answers the records it read or wrote, as a list.
-CREATE FUNCTION duly.operate_f1(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_record_op_f1(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_kind text := p_op ->> 'kind';
   v_key text := p_op ->> 'key';
@@ -3159,7 +3159,7 @@ BEGIN
     PERFORM duly.audit_f1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
   END IF;
   -- A resumed queue has work again.
-  IF v_kind = 'pause' THEN PERFORM duly.hint_f1('j'); END IF;
+  IF v_kind = 'pause' THEN PERFORM duly.add_notification_f1('j'); END IF;
   RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_f1(v_after)) END;
 END $$;
 
@@ -3183,7 +3183,7 @@ BEGIN
     BEGIN
       v_items := '{}';
       FOR v_op IN SELECT * FROM jsonb_array_elements(v_group -> 'ops') LOOP
-        v_items := v_items || duly.operate_f1(v_now, v_group ->> 'actor', v_op);
+        v_items := v_items || duly.apply_record_op_f1(v_now, v_group ->> 'actor', v_op);
       END LOOP;
       v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
     EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
@@ -3191,7 +3191,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
@@ -3260,7 +3260,7 @@ BEGIN
       PERFORM duly.changed_f1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
     END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
 CREATE FUNCTION duly.reschedule_target_f1(p_now bigint, p_target jsonb, p_due bigint, p_actor text) RETURNS json LANGUAGE plpgsql AS $$
@@ -3271,7 +3271,7 @@ DECLARE
 BEGIN
   IF p_target ? 'key' THEN v_id := duly.holder_f1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key'); END IF;
   IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
-  v_job := duly.life_f1(v_id);
+  v_job := duly.job_state_f1(v_id);
   IF v_job.id IS NULL THEN RETURN duly.not_live_f1(v_id); END IF;
   IF v_job.status = 'RUNNING' THEN RETURN duly.changed_item_f1(v_id, 'refused', v_job.status, v_job.due_at); END IF;
   IF v_job.due_at = p_due THEN RETURN duly.changed_item_f1(v_id, 'unchanged', v_job.status, v_job.due_at); END IF;
@@ -3292,7 +3292,7 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_around_f1(ARRAY(
+  PERFORM duly.lock_dependents_f1(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -3304,20 +3304,20 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
-CREATE FUNCTION duly.replay_job_f1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.retry_job_f1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.life_f1(p_id);
+  v_job duly.jobs := duly.job_state_f1(p_id);
   v_brief record;
   v_over duly.finished;
   v_last bigint;
   v_attempts text;
   v_status text;
 BEGIN
-  -- Still waiting or running: also the answer to a repeat of a replay that took effect.
+  -- Still waiting or running: also the answer to a repeat of a retry that took effect.
   IF v_job.id IS NOT NULL THEN
     RETURN duly.changed_item_f1(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
@@ -3359,7 +3359,7 @@ BEGIN
 END $$;
 
 -- call: retry
-CREATE FUNCTION duly.replay_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.retry_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -3373,11 +3373,11 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.replay_job_f1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+      v_items := v_items || duly.retry_job_f1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Recording how attempts ended.
@@ -3404,7 +3404,7 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
 END $$;
 
-CREATE FUNCTION duly.go_again_f1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.reschedule_attempt_f1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_to text := p_one ->> 'to';
   v_reason text := p_one ->> 'reason';
@@ -3437,7 +3437,7 @@ BEGIN
   DELETE FROM duly.leases WHERE id = p_job.id;
   PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.hint_f1('j');
+  PERFORM duly.add_notification_f1('j');
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
     PERFORM duly.leave_serial_f1(p_now, p_job);
@@ -3456,7 +3456,7 @@ DECLARE
   v_fence bigint := (p_one ->> 'fence')::bigint;
   v_loss text := p_one ->> 'loss';
   v_to text := p_one ->> 'to';
-  v_job duly.jobs := duly.life_f1(v_id);
+  v_job duly.jobs := duly.job_state_f1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
     IF NOT p_repeat OR NOT (duly.was_settled_f1(v_id, v_fence, p_one ->> 'reason')
@@ -3465,7 +3465,7 @@ BEGIN
     RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
-  -- This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
+  -- This claim would have been the first start, or the first since a retry, and the handler was not entered: the job has not started.
   IF NOT (p_one ->> 'started')::boolean AND v_to <> 'COMPLETED' AND v_job.started_at = v_job.claimed_at
     AND (v_job.spent = 0 OR v_job.reason = 'replayed')
   THEN
@@ -3486,7 +3486,7 @@ BEGIN
     PERFORM duly.finish_f1(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
-    PERFORM duly.go_again_f1(p_now, v_job, p_one);
+    PERFORM duly.reschedule_attempt_f1(p_now, v_job, p_one);
   END IF;
   RETURN true;
 END $$;
@@ -3594,13 +3594,13 @@ CREATE FUNCTION duly.serial_lock_f1(p_ref text) RETURNS integer LANGUAGE sql IMM
 $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
-CREATE FUNCTION duly.is_within_f1() RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.in_user_transaction_f1() RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
 $$;
 
 CREATE FUNCTION duly.lock_serial_f1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF duly.is_within_f1() THEN RETURN; END IF;
+  IF duly.in_user_transaction_f1() THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_f1(p_ref));
 END $$;
 
@@ -3613,7 +3613,7 @@ END $$;
 CREATE FUNCTION duly.lock_serials_f1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
-  IF duly.is_within_f1() THEN RETURN; END IF;
+  IF duly.in_user_transaction_f1() THEN RETURN; END IF;
   FOR v_lock IN SELECT DISTINCT duly.serial_lock_f1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
@@ -3621,7 +3621,7 @@ END $$;
 
 -- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
 -- for them.
-CREATE FUNCTION duly.lock_around_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_dependents_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
     ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
@@ -3633,7 +3633,7 @@ BEGIN
 END $$;
 
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
-CREATE FUNCTION duly.life_f1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.job_state_f1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
   v_job duly.jobs;
   v_lease duly.leases;
@@ -3674,7 +3674,7 @@ BEGIN
   WHERE id = p_job.id;
   PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.hint_f1('j');
+  PERFORM duly.add_notification_f1('j');
   RETURN p_status;
 END $$;
 
@@ -3684,7 +3684,7 @@ BEGIN
 END $$;
 
 -- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
-CREATE FUNCTION duly.line_up_f1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.queue_serial_f1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_ref text := duly.serial_ref_f1(p_tenant, p_serial);
   v_job duly.jobs;
@@ -3708,7 +3708,7 @@ BEGIN
 END $$;
 
 -- Gives a free place to the first in line that is due.
-CREATE FUNCTION duly.seat_next_f1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.promote_serial_head_f1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_next text;
   v_job duly.jobs;
@@ -3737,12 +3737,12 @@ DECLARE
 BEGIN
   IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_f1(p_now, p_job, p_event); END IF;
   -- Without its lock nobody may take a place: who claims next puts it where it belongs.
-  IF duly.is_within_f1() THEN RETURN duly.place_f1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
+  IF duly.in_user_transaction_f1() THEN RETURN duly.place_f1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
   v_ref := duly.serial_ref_f1(p_job.tenant, p_job.serial);
   PERFORM duly.lock_serial_f1(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
   IF v_holder = p_job.id THEN RETURN duly.ready_f1(p_now, p_job, p_event); END IF;
-  PERFORM duly.line_up_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.queue_serial_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
   IF v_holder IS NULL AND NOT duly.has_earlier_f1(v_ref, p_job.due_at, p_job.seq) THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
     RETURN duly.ready_f1(p_now, p_job, p_event);
@@ -3750,7 +3750,7 @@ BEGIN
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
   PERFORM duly.place_f1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
-  IF v_holder IS NULL THEN PERFORM duly.seat_next_f1(p_now, v_ref); END IF;
+  IF v_holder IS NULL THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
 
@@ -3760,17 +3760,17 @@ DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref_f1(p_job.tenant, p_job.serial);
-  IF duly.is_within_f1() THEN
+  IF duly.in_user_transaction_f1() THEN
     -- Noted, and given to the next by whoever claims after the commit.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
-    PERFORM duly.hint_f1('j');
+    PERFORM duly.add_notification_f1('j');
     RETURN;
   END IF;
   PERFORM duly.lock_serial_f1(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
-  PERFORM duly.line_up_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
-  PERFORM duly.seat_next_f1(p_now, v_ref);
+  PERFORM duly.queue_serial_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.promote_serial_head_f1(p_now, v_ref);
 END $$;
 
 -- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
@@ -3787,8 +3787,8 @@ BEGIN
     CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
     DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.line_up_f1(p_now, v_left.tenant, v_left.serial, '');
-    PERFORM duly.seat_next_f1(p_now, v_ref);
+    PERFORM duly.queue_serial_f1(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.promote_serial_head_f1(p_now, v_ref);
   END LOOP;
 END $$;
 
@@ -3808,7 +3808,7 @@ BEGIN
 END $$;
 
 -- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
-CREATE FUNCTION duly.pass_key_on_f1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.transfer_dedupe_key_f1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_tenant text := coalesce(p_job.tenant, '');
   v_held duly.dedupes;
@@ -3840,7 +3840,7 @@ DECLARE
   v_one text;
 BEGIN
   IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
-  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on_f1(p_now, p_job, p_status); END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.transfer_dedupe_key_f1(p_now, p_job, p_status); END IF;
   WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
   SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
   FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
@@ -3848,10 +3848,10 @@ BEGIN
   END LOOP;
   PERFORM duly.leave_serial_f1(p_now, p_job);
   UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
-  IF FOUND THEN PERFORM duly.hint_f1('s'); END IF;
+  IF FOUND THEN PERFORM duly.add_notification_f1('s'); END IF;
 END $$;
 
--- Ends a live job: moves it to history and sets free everything that waited for it. \`p_job\` is what life gave.
+-- Ends a live job: moves it to history and sets free everything that waited for it. \`p_job\` is what job_state returned.
 CREATE FUNCTION duly.finish_f1(
   p_now bigint, p_job duly.jobs, p_status text, p_reason text,
   p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
@@ -3914,7 +3914,7 @@ DECLARE
   v_hints text;
 BEGIN
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f1(p_now); END IF;
-  v_hints := duly.hints_f1();
+  v_hints := duly.notifications_f1();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -3951,8 +3951,8 @@ BEGIN
     WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
     IF FOUND THEN PERFORM duly.enter_f1(p_now, v_job, 'due'); END IF;
   END LOOP;
-  -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint_f1('j'); END IF;
+  -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification_f1('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
@@ -3999,7 +3999,7 @@ BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
 END $$;
 
--- Moves a waiting job to another instant; answers its status afterwards. \`p_job\` is what life gave.
+-- Moves a waiting job to another instant; answers its status afterwards. \`p_job\` is what job_state returned.
 CREATE FUNCTION duly.move_due_f1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_moved duly.jobs := p_job;
 BEGIN
@@ -4063,7 +4063,7 @@ CREATE FUNCTION duly.holder_f1(p_now bigint, p_type text, p_tenant text, p_key t
     AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
--- Cancels one live job. \`p_job\` is what life gave.
+-- Cancels one live job. \`p_job\` is what job_state returned.
 CREATE FUNCTION duly.cancel_job_f1(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs := p_job;
 BEGIN
@@ -4074,7 +4074,7 @@ BEGIN
     PERFORM duly.audit_job_f1(p_now, p_actor, p_note, 'cancel', p_job,
       json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
     PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
-    PERFORM duly.hint_f1('c');
+    PERFORM duly.add_notification_f1('c');
     RETURN duly.changed_item_f1(p_job.id, 'asked', p_job.status, p_job.due_at);
   END IF;
   PERFORM duly.audit_job_f1(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
@@ -4082,7 +4082,7 @@ BEGIN
   -- A running attempt must not be able to settle any more.
   IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
   PERFORM duly.finish_f1(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
-  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint_f1('c'); END IF;
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.add_notification_f1('c'); END IF;
   RETURN duly.changed_item_f1(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
 END $$;
 
@@ -4115,11 +4115,11 @@ END $$;
 -- Plays what a node does most, so that the session that plays it has planned it: the first call of a function plans its statements, 4 to 20 ms for
 -- each of these. Whoever calls this rolls back. It plays at instant 0, at which nothing of anybody's is due, overdue or ended, and what it makes
 -- nobody sees: so it waits for nobody, and nobody for it. Only the settlement is of today, because history is kept by days.
-CREATE FUNCTION duly.rehearse_f1() RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION duly.warm_up_f1() RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_name text := 'rehearsal-' || pg_backend_pid();
+  v_name text := 'warm-up-' || pg_backend_pid();
   v_job jsonb := jsonb_build_object('type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
     'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name);
   v_claim jsonb := jsonb_build_object('token', v_name, 'node', v_name, 'tasks', jsonb_build_array(jsonb_build_object('type', v_name, 'version', 1, 'limit', 9)),

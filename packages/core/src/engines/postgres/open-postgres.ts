@@ -67,7 +67,7 @@ const keepMsOwn = 60_000;
 const readyCount = 3;
 const versionMin = 130_000;
 // The transaction is rolled back.
-const warmUpStatement = `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${ofSet('rehearse')}(); ROLLBACK`;
+const warmUpStatement = `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ${ofSet('warm_up')}(); ROLLBACK`;
 
 /** What is looked at before a server may hold a store. */
 export interface ServerFacts {

@@ -18,7 +18,7 @@ export function sqlStateOf(error: unknown): string | null {
 // A row was on its way to the partition that takes whatever no other one does, and just then its own was made.
 const dayCreated = '23514';
 
-// make_job: a job of the same id was created and ended beside the call.
+// create_job: a job of the same id was created and ended beside the call.
 const endedMeanwhile = 'DU010';
 
 // The server had ended the session because it was idle, before the call came to it, or within a transaction, which it rolled back.

@@ -23,7 +23,7 @@ it('a warm-up runs the paths of a plain job and of a page of schedules, and leav
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query(`SELECT ${schema}.rehearse_f${functionSet.number}()`);
+  await client.query(`SELECT ${schema}.warm_up_f${functionSet.number}()`);
   const { rows: inside } = await client.query(counted);
   assert.deepEqual(inside[0], {
     ...before,

@@ -99,7 +99,7 @@ function call(
   }
   // Who has a key may have to wait for somebody's open transaction.
   const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
-  return work.call<Answer>(isKeyed ? statements.call.enqueueApart : statements.call.enqueuePatient, [
+  return work.call<Answer>(isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting, [
     ...created,
     claim === undefined ? null : JSON.stringify(claim),
     repeat === true,

@@ -36,10 +36,10 @@ BEGIN
       format('A run of schedule "%s" whose slot details change no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
-  PERFORM duly.hint('s');
+  PERFORM duly.add_notification('s');
   IF p_change ->> 'op' = 'delete' THEN
     FOR v_run IN SELECT id FROM duly.jobs WHERE schedule_id = v_id AND started_at IS NULL ORDER BY seq LOOP
-      v_job := duly.life(v_run);
+      v_job := duly.job_state(v_run);
       IF v_job.id IS NOT NULL THEN
         PERFORM duly.cancel_job(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
       END IF;
@@ -84,11 +84,11 @@ BEGIN
     WHERE id = v_id;
   END IF;
   PERFORM duly.end_others(p_now, p_change -> 'cancel', p_actor);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.make_job(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.create_job(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
     PERFORM duly.add_slot(p_now, v_id, v_generation, v_one);
   END LOOP;
-  PERFORM duly.tell(p_change -> 'slotDetails');
+  PERFORM duly.set_slot_details(p_change -> 'slotDetails');
   SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
   PERFORM duly.audit(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
     CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit(v_before, v_spec.spec) END,
@@ -127,5 +127,5 @@ BEGIN
       v_replies := v_replies || duly.refusal(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

@@ -6,22 +6,22 @@ CREATE FUNCTION duly.now(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
 $$;
 
 -- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.hint(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_notification(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
 BEGIN
   IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.unhint(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_notification(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
 END $$;
 
-CREATE FUNCTION duly.hints() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION duly.notifications() RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(current_setting('duly_work.hints', true), '')
 $$;
 
--- Begins a call: no hints yet, and the instant that rules it.
+-- Begins a call: no notifications yet, and the instant that rules it.
 CREATE FUNCTION duly.begin(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', '', true);

@@ -12,12 +12,12 @@ BEGIN
     v_id := duly.holder(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
-      v_job := duly.life(v_follow);
+      v_job := duly.job_state(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
     IF v_id IS NULL THEN RETURN duly.changed_item(NULL, 'missing', NULL, NULL); END IF;
   END IF;
-  v_job := duly.life(v_id);
+  v_job := duly.job_state(v_id);
   IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job(p_now, v_job, p_mode, p_actor, p_note); END IF;
   v_item := duly.not_live(v_id);
   -- A repeat of a cancel that took effect.
@@ -39,7 +39,7 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_around(ARRAY(
+  PERFORM duly.lock_dependents(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -51,5 +51,5 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

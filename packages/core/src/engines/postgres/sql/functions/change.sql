@@ -10,9 +10,9 @@ BEGIN
 END $$;
 
 -- Does one action to one job if its status allows it; with `p_dry` only says whether it does.
-CREATE FUNCTION duly.act(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_action(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.life(p_id);
+  v_job duly.jobs := duly.job_state(p_id);
   v_live boolean := v_job.id IS NOT NULL;
   v_dead boolean := false;
   v_brief record;
@@ -49,7 +49,7 @@ BEGIN
   IF p_action = 'replay' THEN
     v_brief := duly.find_brief(p_id);
     IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.replay_job(p_now, p_id, p_actor, p_note); END IF;
+    IF NOT p_dry THEN PERFORM duly.retry_job(p_now, p_id, p_actor, p_note); END IF;
     RETURN true;
   END IF;
   -- discard: no dead letter any more, but history as any other ended job.
@@ -75,7 +75,7 @@ DECLARE
   v_done text[] := '{}';
 BEGIN
   FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
-    IF duly.act(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
+    IF duly.apply_action(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'ids', array_to_json(v_done))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'ids', array_to_json(v_done))::text;
 END $$;

@@ -293,7 +293,7 @@ BEGIN
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.took_all(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claimed_all(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
   IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;

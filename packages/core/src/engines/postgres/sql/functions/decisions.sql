@@ -12,7 +12,7 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.tell(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_slot_details(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
   FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
@@ -58,7 +58,7 @@ DECLARE
   v_job duly.jobs;
 BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(coalesce(p_others, '[]')) LOOP
-    v_job := duly.life(v_one ->> 'id');
+    v_job := duly.job_state(v_one ->> 'id');
     IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
   END LOOP;
 END $$;

@@ -25,17 +25,17 @@ CREATE FUNCTION duly.item(p_id text, p_status text, p_due bigint, p_deduped bool
 $$;
 
 -- Whether a new job that is due has to stand in line for its serial place. Locks the key.
-CREATE FUNCTION duly.must_stand_in_line(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+CREATE FUNCTION duly.has_serial_predecessor(p_now bigint, p_tenant text, p_serial text, p_due bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_serial IS NULL THEN RETURN false; END IF;
   v_ref := duly.serial_ref(p_tenant, p_serial);
   PERFORM duly.lock_serial(v_ref);
-  PERFORM duly.line_up(p_now, p_tenant, p_serial, '');
+  PERFORM duly.queue_serial(p_now, p_tenant, p_serial, '');
   IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
   -- It will be the last one made, so of equal due instants it comes last.
-  IF duly.has_earlier(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.seat_next(p_now, v_ref); END IF;
+  IF duly.has_earlier(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head(p_now, v_ref); END IF;
   RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
 END $$;
 
@@ -74,7 +74,7 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.must_stand_in_line(p_now, v_tenant, v_serial, v_due); END IF;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     {{job.caller}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
@@ -106,7 +106,7 @@ BEGIN
   END IF;
   PERFORM duly.changed(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.hint('j'); END IF;
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification('j'); END IF;
   RETURN duly.item(v_id, v_status, v_due, false);
 END $$;
 
@@ -137,7 +137,7 @@ END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.make_deduped(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_deduped(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -193,7 +193,7 @@ BEGIN
       -- The key may outlive the history of its holder.
       RETURN duly.item(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
-    v_live := duly.life(v_held.job_id);
+    v_live := duly.job_state(v_held.job_id);
     -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
     IF v_live.id IS NOT NULL THEN
       IF v_live.attempt = 0 THEN RETURN duly.replace_job(p_now, v_live, p_spec); END IF;
@@ -202,7 +202,7 @@ BEGIN
         RETURN duly.item(v_id, v_brief.status, v_brief.due_at, false);
       END IF;
       IF v_held.follow_id IS NOT NULL THEN
-        RETURN duly.replace_job(p_now, duly.life(v_held.follow_id), p_spec);
+        RETURN duly.replace_job(p_now, duly.job_state(v_held.follow_id), p_spec);
       END IF;
       v_item := duly.insert_job(p_now, p_spec, v_live.id);
       UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
@@ -217,7 +217,7 @@ BEGIN
 END $$;
 
 -- Creates one job, or finds the job of the same parent and key, or of the same dedupe key.
-CREATE FUNCTION duly.make_new(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_new(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_parent text := p_spec ->> 'parentId';
@@ -236,7 +236,7 @@ BEGIN
       RETURN duly.item(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.make_deduped(p_now, p_spec, p_repeat);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.create_deduped(p_now, p_spec, p_repeat);
   ELSE v_item := duly.insert_job(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.
@@ -259,14 +259,14 @@ END $$;
 
 -- Creates one job. With `p_repeat` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
-CREATE FUNCTION duly.make_job(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_job(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
 BEGIN
   IF NOT p_repeat THEN
-    v_item := duly.make_new(p_now, p_spec, false);
+    v_item := duly.create_new(p_now, p_spec, false);
     PERFORM duly.refuse_late(ARRAY[v_id]);
     RETURN v_item;
   END IF;
@@ -276,7 +276,7 @@ BEGIN
     PERFORM duly.confirm();
     RETURN duly.item(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
-  v_item := duly.make_new(p_now, p_spec, true);
+  v_item := duly.create_new(p_now, p_spec, true);
   -- A job that ended has left `jobs`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
   IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
@@ -322,7 +322,7 @@ END $$;
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
 -- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
 -- is the same for all of them stands in `shared`.
-CREATE FUNCTION duly.make_plain(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_plain(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
   {{job.caller -id -serial | shared_%column %sql := p_plain -> 'shared' ->> '%field'; |}}
@@ -366,17 +366,17 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
   PERFORM duly.refuse_late(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.hint('j');
+  PERFORM duly.add_notification('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
 -- `p_made` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_made(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claim_created(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.took_all(v_claim.claimed, p_made) THEN PERFORM duly.unhint('j'); END IF;
+  IF p_made IS NOT NULL AND duly.claimed_all(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -400,10 +400,10 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.make_plain(v_now, p_plain); END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain(v_now, p_plain); END IF;
     IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_made(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'claimed', v_claimed)::text;
+    v_claimed := duly.claim_created(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
@@ -422,7 +422,7 @@ BEGIN
       BEGIN
         v_items := '{}';
         FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-          v_items := v_items || duly.make_job(v_now, v_spec, p_repeat);
+          v_items := v_items || duly.create_job(v_now, v_spec, p_repeat);
         END LOOP;
         v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
         EXIT;
@@ -436,13 +436,13 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys(v_keyed); END IF;
-  v_claimed := duly.claim_made(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  v_claimed := duly.claim_created(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
--- call: enqueueApart
-CREATE FUNCTION duly.enqueue_apart(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- call: enqueueKeyed
+CREATE FUNCTION duly.enqueue_keyed(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -451,8 +451,8 @@ BEGIN
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
--- call: enqueuePatient
-CREATE FUNCTION duly.enqueue_patient(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- call: enqueueWaiting
+CREATE FUNCTION duly.enqueue_waiting(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -573,5 +573,5 @@ BEGIN
   v_claim := duly.claim(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
-    CASE WHEN duly.took_all(v_claim.claimed, p_ids) THEN duly.hints() ELSE 'j' || replace(duly.hints(), 'j', '') END)::text;
+    CASE WHEN duly.claimed_all(v_claim.claimed, p_ids) THEN duly.notifications() ELSE 'j' || replace(duly.notifications(), 'j', '') END)::text;
 END $$;

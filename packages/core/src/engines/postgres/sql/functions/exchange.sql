@@ -33,16 +33,16 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
-    PERFORM duly.lock_around(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
+    PERFORM duly.lock_dependents(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
       IF NOT duly.settle(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;

@@ -25,14 +25,14 @@ BEGIN
   WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
   IF NOT FOUND THEN RETURN 'conflict'; END IF;
   PERFORM duly.end_others(p_now, p_group -> 'cancel', p_node);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.make_job(p_now, v_one, false); END LOOP;
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.create_job(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
     PERFORM duly.add_slot(p_now, v_id, v_generation, v_one);
   END LOOP;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.tell(p_group -> 'slotDetails'); END IF;
-  -- As a rule no hint for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.set_slot_details(p_group -> 'slotDetails'); END IF;
+  -- As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   -- that would have ended. But it did not plan to come back at once.
-  IF v_over THEN PERFORM duly.hint('s'); END IF;
+  IF v_over THEN PERFORM duly.add_notification('s'); END IF;
   RETURN 'fired';
 END $$;
 
@@ -116,7 +116,7 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
-  PERFORM duly.hint('j');
+  PERFORM duly.add_notification('j');
   RETURN NULL;
 END $$;
 
@@ -156,7 +156,7 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.took_all(v_claimed, p_made) THEN PERFORM duly.unhint('j'); END IF;
+    IF duly.claimed_all(v_claimed, p_made) THEN PERFORM duly.drop_notification('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;

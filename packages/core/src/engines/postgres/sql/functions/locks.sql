@@ -55,6 +55,6 @@ BEGIN
     END IF;
     v_kept := v_kept || FOUND;
   END LOOP;
-  IF p_ttl_ms IS NULL THEN PERFORM duly.hint('l'); END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'kept', to_json(v_kept))::text;
+  IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification('l'); END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'kept', to_json(v_kept))::text;
 END $$;

@@ -3,7 +3,7 @@ CREATE FUNCTION duly.drop_cleanup(p_now bigint, p_actor text, p_id text, p_why t
 DECLARE v_job duly.jobs;
 BEGIN
   IF p_id IS NULL THEN RETURN; END IF;
-  v_job := duly.life(p_id);
+  v_job := duly.job_state(p_id);
   IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job(p_now, v_job, 'ask', p_actor, 'value ' || p_why); END IF;
 END $$;
 
@@ -25,7 +25,7 @@ BEGIN
     v_repeat := coalesce(v_row.cleanup_id = v_cleanup ->> 'id', false);
     IF v_there AND NOT v_repeat THEN PERFORM duly.drop_cleanup(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
     IF v_cleanup IS NOT NULL THEN
-      PERFORM duly.make_job(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
+      PERFORM duly.create_job(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
     END IF;
     INSERT INTO duly.expirings (name, key, value, expires_at, cleanup_id)
     VALUES (v_name, v_key, p_change ->> 'value', v_expires, v_cleanup ->> 'id')
@@ -41,7 +41,7 @@ BEGIN
   END IF;
   UPDATE duly.expirings SET expires_at = v_expires WHERE name = v_name AND key = v_key;
   IF v_row.cleanup_id IS NOT NULL THEN
-    v_job := duly.life(v_row.cleanup_id);
+    v_job := duly.job_state(v_row.cleanup_id);
     IF v_job.id IS NOT NULL AND v_job.status <> 'RUNNING' THEN PERFORM duly.move_due(p_now, v_job, v_expires, 'rescheduled'); END IF;
   END IF;
   PERFORM duly.audit(p_now, p_actor, 'extend', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at),
@@ -77,5 +77,5 @@ BEGIN
       v_replies := v_replies || duly.refusal(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

@@ -3,7 +3,7 @@ CREATE FUNCTION duly.record_json(r duly.records) RETURNS json LANGUAGE sql AS $$
 $$;
 
 -- One operation on settings; answers the records it read or wrote, as a list.
-CREATE FUNCTION duly.operate(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_record_op(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_kind text := p_op ->> 'kind';
   v_key text := p_op ->> 'key';
@@ -44,7 +44,7 @@ BEGIN
     PERFORM duly.audit(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
   END IF;
   -- A resumed queue has work again.
-  IF v_kind = 'pause' THEN PERFORM duly.hint('j'); END IF;
+  IF v_kind = 'pause' THEN PERFORM duly.add_notification('j'); END IF;
   RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json(v_after)) END;
 END $$;
 
@@ -68,7 +68,7 @@ BEGIN
     BEGIN
       v_items := '{}';
       FOR v_op IN SELECT * FROM jsonb_array_elements(v_group -> 'ops') LOOP
-        v_items := v_items || duly.operate(v_now, v_group ->> 'actor', v_op);
+        v_items := v_items || duly.apply_record_op(v_now, v_group ->> 'actor', v_op);
       END LOOP;
       v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
     EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
@@ -76,5 +76,5 @@ BEGIN
       v_replies := v_replies || duly.refusal(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

@@ -6,7 +6,7 @@ DECLARE
 BEGIN
   IF p_target ? 'key' THEN v_id := duly.holder(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key'); END IF;
   IF v_id IS NULL THEN RETURN duly.changed_item(NULL, 'missing', NULL, NULL); END IF;
-  v_job := duly.life(v_id);
+  v_job := duly.job_state(v_id);
   IF v_job.id IS NULL THEN RETURN duly.not_live(v_id); END IF;
   IF v_job.status = 'RUNNING' THEN RETURN duly.changed_item(v_id, 'refused', v_job.status, v_job.due_at); END IF;
   IF v_job.due_at = p_due THEN RETURN duly.changed_item(v_id, 'unchanged', v_job.status, v_job.due_at); END IF;
@@ -27,7 +27,7 @@ DECLARE
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_around(ARRAY(
+  PERFORM duly.lock_dependents(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -39,5 +39,5 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

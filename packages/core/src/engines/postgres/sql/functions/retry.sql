@@ -1,14 +1,14 @@
 -- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
-CREATE FUNCTION duly.replay_job(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.retry_job(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.life(p_id);
+  v_job duly.jobs := duly.job_state(p_id);
   v_brief record;
   v_over duly.finished;
   v_last bigint;
   v_attempts text;
   v_status text;
 BEGIN
-  -- Still waiting or running: also the answer to a repeat of a replay that took effect.
+  -- Still waiting or running: also the answer to a repeat of a retry that took effect.
   IF v_job.id IS NOT NULL THEN
     RETURN duly.changed_item(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
@@ -50,7 +50,7 @@ BEGIN
 END $$;
 
 -- call: retry
-CREATE FUNCTION duly.replay(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.retry(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -64,9 +64,9 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.replay_job(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+      v_items := v_items || duly.retry_job(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.hints(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies))::text;
 END $$;

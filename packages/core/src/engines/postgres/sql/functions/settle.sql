@@ -22,7 +22,7 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
 END $$;
 
-CREATE FUNCTION duly.go_again(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.reschedule_attempt(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_to text := p_one ->> 'to';
   v_reason text := p_one ->> 'reason';
@@ -55,7 +55,7 @@ BEGIN
   DELETE FROM duly.leases WHERE id = p_job.id;
   PERFORM duly.changed(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.hint('j');
+  PERFORM duly.add_notification('j');
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
     PERFORM duly.leave_serial(p_now, p_job);
@@ -74,7 +74,7 @@ DECLARE
   v_fence bigint := (p_one ->> 'fence')::bigint;
   v_loss text := p_one ->> 'loss';
   v_to text := p_one ->> 'to';
-  v_job duly.jobs := duly.life(v_id);
+  v_job duly.jobs := duly.job_state(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
     IF NOT p_repeat OR NOT (duly.was_settled(v_id, v_fence, p_one ->> 'reason')
@@ -83,7 +83,7 @@ BEGIN
     RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
-  -- This claim would have been the first start, or the first since a replay, and the handler was not entered: the job has not started.
+  -- This claim would have been the first start, or the first since a retry, and the handler was not entered: the job has not started.
   IF NOT (p_one ->> 'started')::boolean AND v_to <> 'COMPLETED' AND v_job.started_at = v_job.claimed_at
     AND (v_job.spent = 0 OR v_job.reason = 'replayed')
   THEN
@@ -104,7 +104,7 @@ BEGIN
     PERFORM duly.finish(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
-    PERFORM duly.go_again(p_now, v_job, p_one);
+    PERFORM duly.reschedule_attempt(p_now, v_job, p_one);
   END IF;
   RETURN true;
 END $$;

@@ -28,13 +28,13 @@ CREATE FUNCTION duly.serial_lock(p_ref text) RETURNS integer LANGUAGE sql IMMUTA
 $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
-CREATE FUNCTION duly.is_within() RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.in_user_transaction() RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
 $$;
 
 CREATE FUNCTION duly.lock_serial(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF duly.is_within() THEN RETURN; END IF;
+  IF duly.in_user_transaction() THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock(p_ref));
 END $$;
 
@@ -47,7 +47,7 @@ END $$;
 CREATE FUNCTION duly.lock_serials(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
-  IF duly.is_within() THEN RETURN; END IF;
+  IF duly.in_user_transaction() THEN RETURN; END IF;
   FOR v_lock IN SELECT DISTINCT duly.serial_lock(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
@@ -55,7 +55,7 @@ END $$;
 
 -- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
 -- for them.
-CREATE FUNCTION duly.lock_around(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_dependents(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
     ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
@@ -67,7 +67,7 @@ BEGIN
 END $$;
 
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
-CREATE FUNCTION duly.life(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.job_state(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
   v_job duly.jobs;
   v_lease duly.leases;
@@ -108,7 +108,7 @@ BEGIN
   WHERE id = p_job.id;
   PERFORM duly.changed(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.hint('j');
+  PERFORM duly.add_notification('j');
   RETURN p_status;
 END $$;
 
@@ -118,7 +118,7 @@ BEGIN
 END $$;
 
 -- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
-CREATE FUNCTION duly.line_up(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.queue_serial(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_ref text := duly.serial_ref(p_tenant, p_serial);
   v_job duly.jobs;
@@ -142,7 +142,7 @@ BEGIN
 END $$;
 
 -- Gives a free place to the first in line that is due.
-CREATE FUNCTION duly.seat_next(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.promote_serial_head(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_next text;
   v_job duly.jobs;
@@ -171,12 +171,12 @@ DECLARE
 BEGIN
   IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready(p_now, p_job, p_event); END IF;
   -- Without its lock nobody may take a place: who claims next puts it where it belongs.
-  IF duly.is_within() THEN RETURN duly.place(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
+  IF duly.in_user_transaction() THEN RETURN duly.place(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
   v_ref := duly.serial_ref(p_job.tenant, p_job.serial);
   PERFORM duly.lock_serial(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
   IF v_holder = p_job.id THEN RETURN duly.ready(p_now, p_job, p_event); END IF;
-  PERFORM duly.line_up(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.queue_serial(p_now, p_job.tenant, p_job.serial, p_job.id);
   IF v_holder IS NULL AND NOT duly.has_earlier(v_ref, p_job.due_at, p_job.seq) THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
     RETURN duly.ready(p_now, p_job, p_event);
@@ -184,7 +184,7 @@ BEGIN
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
   PERFORM duly.place(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
-  IF v_holder IS NULL THEN PERFORM duly.seat_next(p_now, v_ref); END IF;
+  IF v_holder IS NULL THEN PERFORM duly.promote_serial_head(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
 
@@ -194,17 +194,17 @@ DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref(p_job.tenant, p_job.serial);
-  IF duly.is_within() THEN
+  IF duly.in_user_transaction() THEN
     -- Noted, and given to the next by whoever claims after the commit.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
-    PERFORM duly.hint('j');
+    PERFORM duly.add_notification('j');
     RETURN;
   END IF;
   PERFORM duly.lock_serial(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
-  PERFORM duly.line_up(p_now, p_job.tenant, p_job.serial, p_job.id);
-  PERFORM duly.seat_next(p_now, v_ref);
+  PERFORM duly.queue_serial(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.promote_serial_head(p_now, v_ref);
 END $$;
 
 -- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
@@ -221,8 +221,8 @@ BEGIN
     CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
     DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.line_up(p_now, v_left.tenant, v_left.serial, '');
-    PERFORM duly.seat_next(p_now, v_ref);
+    PERFORM duly.queue_serial(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.promote_serial_head(p_now, v_ref);
   END LOOP;
 END $$;
 
@@ -242,7 +242,7 @@ BEGIN
 END $$;
 
 -- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
-CREATE FUNCTION duly.pass_key_on(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.transfer_dedupe_key(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_tenant text := coalesce(p_job.tenant, '');
   v_held duly.dedupes;
@@ -274,7 +274,7 @@ DECLARE
   v_one text;
 BEGIN
   IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
-  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.pass_key_on(p_now, p_job, p_status); END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.transfer_dedupe_key(p_now, p_job, p_status); END IF;
   WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
   SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
   FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
@@ -282,10 +282,10 @@ BEGIN
   END LOOP;
   PERFORM duly.leave_serial(p_now, p_job);
   UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
-  IF FOUND THEN PERFORM duly.hint('s'); END IF;
+  IF FOUND THEN PERFORM duly.add_notification('s'); END IF;
 END $$;
 
--- Ends a live job: moves it to history and sets free everything that waited for it. `p_job` is what life gave.
+-- Ends a live job: moves it to history and sets free everything that waited for it. `p_job` is what job_state returned.
 CREATE FUNCTION duly.finish(
   p_now bigint, p_job duly.jobs, p_status text, p_reason text,
   p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
@@ -348,7 +348,7 @@ DECLARE
   v_hints text;
 BEGIN
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places(p_now); END IF;
-  v_hints := duly.hints();
+  v_hints := duly.notifications();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -385,8 +385,8 @@ BEGIN
     WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
     IF FOUND THEN PERFORM duly.enter(p_now, v_job, 'due'); END IF;
   END LOOP;
-  -- Every node knows the next due instant and wakes by itself: no hint for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.unhint('j'); END IF;
+  -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
@@ -433,7 +433,7 @@ BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1;
 END $$;
 
--- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what life gave.
+-- Moves a waiting job to another instant; answers its status afterwards. `p_job` is what job_state returned.
 CREATE FUNCTION duly.move_due(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_moved duly.jobs := p_job;
 BEGIN
@@ -497,7 +497,7 @@ CREATE FUNCTION duly.holder(p_now bigint, p_type text, p_tenant text, p_key text
     AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
--- Cancels one live job. `p_job` is what life gave.
+-- Cancels one live job. `p_job` is what job_state returned.
 CREATE FUNCTION duly.cancel_job(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs := p_job;
 BEGIN
@@ -508,7 +508,7 @@ BEGIN
     PERFORM duly.audit_job(p_now, p_actor, p_note, 'cancel', p_job,
       json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
     PERFORM duly.changed(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
-    PERFORM duly.hint('c');
+    PERFORM duly.add_notification('c');
     RETURN duly.changed_item(p_job.id, 'asked', p_job.status, p_job.due_at);
   END IF;
   PERFORM duly.audit_job(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
@@ -516,7 +516,7 @@ BEGIN
   -- A running attempt must not be able to settle any more.
   IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
   PERFORM duly.finish(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
-  IF p_job.status = 'RUNNING' THEN PERFORM duly.hint('c'); END IF;
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.add_notification('c'); END IF;
   RETURN duly.changed_item(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
 END $$;
 

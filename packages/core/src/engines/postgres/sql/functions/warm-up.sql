@@ -1,11 +1,11 @@
 -- Plays what a node does most, so that the session that plays it has planned it: the first call of a function plans its statements, 4 to 20 ms for
 -- each of these. Whoever calls this rolls back. It plays at instant 0, at which nothing of anybody's is due, overdue or ended, and what it makes
 -- nobody sees: so it waits for nobody, and nobody for it. Only the settlement is of today, because history is kept by days.
-CREATE FUNCTION duly.rehearse() RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION duly.warm_up() RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_name text := 'rehearsal-' || pg_backend_pid();
+  v_name text := 'warm-up-' || pg_backend_pid();
   v_job jsonb := jsonb_build_object('type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
     'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name);
   v_claim jsonb := jsonb_build_object('token', v_name, 'node', v_name, 'tasks', jsonb_build_array(jsonb_build_object('type', v_name, 'version', 1, 'limit', 9)),
