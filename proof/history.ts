@@ -249,7 +249,7 @@ export interface Reported extends Stamped {
 /** Claiming was paused, or let go on. */
 export interface ClaimsPaused extends Stamped {
   kind: 'claimsPaused';
-  /** `all`, `queue:<name>` or `task:<type>`. */
+  /** `all`, `queue:<name>` or `type:<type>`. */
   target: string;
   state: 'paused' | 'resumed';
   /** When the pause ends by itself; null: never. */

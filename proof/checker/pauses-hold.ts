@@ -25,7 +25,7 @@ export const pausesHold: Invariant = {
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
       const readyAt = Math.max(event.dueAt, created.get(event.id)?.createdAt ?? event.at);
-      for (const target of ['all', `queue:${event.queue}`, `task:${event.type}`]) {
+      for (const target of ['all', `queue:${event.queue}`, `type:${event.type}`]) {
         // The job was due before the pause ended, so it had to wait.
         if (readyAt < (ends.get(target) ?? readyAt)) exercise();
         const pause = pauses.get(target);

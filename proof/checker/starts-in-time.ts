@@ -153,7 +153,7 @@ function busyWith(
 }
 
 function isPausedIn(events: readonly HistoryEvent[], { type, queue, readyAt, untilAt }: Waited): boolean {
-  const targets = ['all', `queue:${queue}`, `task:${type}`];
+  const targets = ['all', `queue:${queue}`, `type:${type}`];
   return events.some(
     (event) =>
       event.kind === 'claimsPaused' &&

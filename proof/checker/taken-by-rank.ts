@@ -37,7 +37,7 @@ export const takenByRank: Invariant = {
       for (const one of waiting.values()) {
         if (one.rank === rank || one.dueAt > event.at || limited.has(one.type)) continue;
         if (!handles(facts, event.node, one)) continue;
-        const targets = ['all', `queue:${one.queue}`, `task:${one.type}`];
+        const targets = ['all', `queue:${one.queue}`, `type:${one.type}`];
         if (targets.some((target) => (pauses.get(target) ?? 0) > event.at)) continue;
         compared.add(one.rank - one.dueAt === job.rankOffsetMs ? 'due instant' : 'priority');
         if (one.rank < rank) return one;

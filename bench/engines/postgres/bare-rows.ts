@@ -109,7 +109,7 @@ export function createStatement({ pending }: Samples): string {
     bound,
     from: 'unnest($2::text[], $3::text[]) AS s (id, input)',
   });
-  return `WITH made AS (${insert} RETURNING id) ${feedOf('made', { status: 'PENDING', event: 'made' })}`;
+  return `WITH made AS (${insert} RETURNING id) ${feedOf('made', { status: 'PENDING', event: 'created' })}`;
 }
 
 /** Makes jobs that are due later: $1 now, $2 ids, $3 inputs, $4 due instants. */
@@ -127,7 +127,7 @@ export function createLaterStatement({ pending }: Samples): string {
     bound,
     from: 'unnest($2::text[], $3::text[], $4::bigint[]) AS s (id, input, due)',
   });
-  return `WITH made AS (${insert} RETURNING id) ${feedOf('made', { status: 'SCHEDULED', event: 'made' })}`;
+  return `WITH made AS (${insert} RETURNING id) ${feedOf('made', { status: 'SCHEDULED', event: 'created' })}`;
 }
 
 /** Makes one job that runs already: $1 now, $2 id, $3 input, $4 token. */
@@ -221,5 +221,5 @@ export function decideStatement({ schedule, slot, slotJob }: Samples): string {
   return `WITH made AS (${jobs} RETURNING id), slotted AS (${slots}),
     moved AS (UPDATE duly.schedules c SET state = ${literal(schedule.state)}, due_at = $5::bigint, version = c.version + 1, updated_at = $1::bigint
       FROM ${from} WHERE c.id = s.schedule)
-    ${feedOf('made', { status: 'PENDING', event: 'made' })}`;
+    ${feedOf('made', { status: 'PENDING', event: 'created' })}`;
 }

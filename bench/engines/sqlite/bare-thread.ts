@@ -85,7 +85,7 @@ interface Claimed {
 function insertOne(n: number, now: number, entries: Entry[]): void {
   const id = newId();
   insert.run({ id, now, input: `{"n":${n}}` });
-  entries.push([id, type, 'PENDING', 'made', 0]);
+  entries.push([id, type, 'PENDING', 'created', 0]);
 }
 
 function createInGroups(count: number, size: number): number {
@@ -276,7 +276,7 @@ const ask: BareAsk = {
     for (let n = 0; n < count; n++) {
       const id = newId();
       insertLater.run({ id, due: dueAt(n), now: Date.now(), input: `{"n":${n}}` });
-      entries.push([id, type, 'SCHEDULED', 'made', 0]);
+      entries.push([id, type, 'SCHEDULED', 'created', 0]);
     }
     feed.run(Date.now(), JSON.stringify(entries));
     commit.run();
@@ -310,7 +310,7 @@ const ask: BareAsk = {
       for (const until = Math.min(count, n + batchSize); n < until; n++) {
         const id = newId();
         insertLater.run({ id, due, now, input: `{"n":${n}}` });
-        entries.push([id, type, 'SCHEDULED', 'made', 0]);
+        entries.push([id, type, 'SCHEDULED', 'created', 0]);
       }
       feed.run(now, JSON.stringify(entries));
       commit.run();
@@ -378,7 +378,7 @@ function writeBurst(count: number): number {
       addJob.run({ job, schedule: id, now, input: `{"n":${n}}` });
       addSlot.run({ schedule: id, job, now });
       moveOn.run({ schedule: id, state, due: now + yearMs, now, fence: value - n, version });
-      entries.push([job, type, 'PENDING', 'made', 0]);
+      entries.push([job, type, 'PENDING', 'created', 0]);
     }
     feed.run(now, JSON.stringify(entries));
     commit.run();

@@ -44,10 +44,10 @@ export function pauseTests(test: DefineTest): void {
   test('a pause of a task stops that task only', async ({ engine }) => {
     await create(engine, { type: 'a' });
     const { id: free } = await create(engine, { type: 'b' });
-    await pause(engine, 'task:a');
+    await pause(engine, 'type:a');
     const tasks = ['a', 'b'].map((type) => ({ type, version: 1, limit: 5 }));
     assert.equal((await claimOne(engine, { tasks })).id, free);
-    await resume(engine, 'task:a');
+    await resume(engine, 'type:a');
     assert.equal((await claim(engine, { tasks })).length, 1);
   });
 
@@ -67,8 +67,8 @@ export function pauseTests(test: DefineTest): void {
 
   test('a task is held while any of its pauses holds', async ({ engine }) => {
     await create(engine);
-    for (const key of ['all', 'queue:default', 'task:work']) await pause(engine, key);
-    for (const key of ['queue:default', 'all', 'task:work']) {
+    for (const key of ['all', 'queue:default', 'type:work']) await pause(engine, key);
+    for (const key of ['queue:default', 'all', 'type:work']) {
       assert.deepEqual(await claim(engine), []);
       await resume(engine, key);
     }

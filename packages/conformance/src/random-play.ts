@@ -316,7 +316,7 @@ class Pair {
   }
 
   async #pause(): Promise<void> {
-    const key = this.#pick(['all', 'queue:q1', 'task:a']);
+    const key = this.#pick(['all', 'queue:q1', 'type:a']);
     const value = JSON.stringify({ untilAt: this.#now + minute, by: 'key:anna', note: null, at: this.#now });
     const op = this.#pick([
       { op: 'put' as const, kind: 'pause', key, value },

@@ -201,7 +201,7 @@ export async function deleteJobs(engine: Engine, ids: string[], now = t0): Promi
   assert.equal(reply.changed, ids.length, 'every job is deleted');
 }
 
-/** Pauses `all`, `queue:<name>` or `task:<type>`. */
+/** Pauses `all`, `queue:<name>` or `type:<type>`. */
 export async function pause(
   engine: Engine,
   key: string,

@@ -7,7 +7,6 @@ import type {
   Notification,
   Settlement,
 } from '../../../packages/core/src/contract/engine.ts';
-import { storedRetried } from '../../../packages/core/src/engines/shared/stored-words.ts';
 import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
 
 /** Every one of them. */
@@ -109,7 +108,7 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a retry leaves no audit row',
     caughtBy: ['acts-audited'],
-    mutate: withoutAuditOf('replay'), // The stored word of a retry.
+    mutate: withoutAuditOf('retry'),
   },
   {
     name: 'to move a job leaves no audit row',
@@ -347,7 +346,7 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withSql(['dedupe', 'hold'], (sql) =>
       sql.replace(
         'VALUES (?, ?, ?, ?, ?, ?)',
-        `SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?4 AND reason = '${storedRetried}')`,
+        `SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE id = ?4 AND reason = 'retried')`,
       ),
     ),
   },

@@ -38,8 +38,6 @@ export interface Pause {
 export const pauseKind = 'pause';
 
 const noteLengthMax = 1_000;
-// What stores call a scope in the key of a pause's record: a type is `task` there.
-const storedScopes = { queue: 'queue', type: 'task' } as const;
 const pauseNames: OptionNames<PauseOptions> = { until: true, note: true };
 
 /** Creates, ends and lists pauses in one store. */
@@ -52,7 +50,7 @@ export interface Pauses {
   list(): Promise<Pause[]>;
 }
 
-/** The record key of a target: `all`, `queue:<name>` or `task:<type>`. */
+/** The record key of a target: `all`, `queue:<name>` or `type:<type>`. */
 export function pauseKey(target: PauseTarget): string {
   const fields = typeof target === 'object' && target !== null ? Object.keys(target) : [];
   const [field] = fields;
@@ -65,7 +63,7 @@ export function pauseKey(target: PauseTarget): string {
     if (!readFlag((target as { all: unknown }).all, 'all')) refuseOption('all', false, 'to be true');
     return 'all';
   }
-  return `${storedScopes[field]}:${readName((target as Record<string, unknown>)[field], field)}`;
+  return `${field}:${readName((target as Record<string, unknown>)[field], field)}`;
 }
 
 /** Reads a pause back from its record; null when the record is not one. */
@@ -167,7 +165,6 @@ export function readUntil(
 function split(key: string): [Pause['scope'], string | null] | [null, null] {
   if (key === 'all') return ['all', null];
   const colon = key.indexOf(':');
-  const stored = key.slice(0, colon);
-  const scope = (['queue', 'type'] as const).find((one) => storedScopes[one] === stored);
+  const scope = (['queue', 'type'] as const).find((one) => one === key.slice(0, colon));
   return scope === undefined ? [null, null] : [scope, key.slice(colon + 1)];
 }

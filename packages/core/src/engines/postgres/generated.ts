@@ -424,7 +424,7 @@ CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE ori
 CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT WITH (autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX finished_other_prune ON duly.finished_other (prune_at);
 
--- Dead letters: FAILED, until replayed, discarded or past their own retention. The columns of history.
+-- Dead letters: FAILED, until retried, discarded or past their own retention. The columns of history.
 CREATE TABLE duly.dead (LIKE duly.finished);
 ALTER TABLE duly.dead ADD CONSTRAINT dead_id PRIMARY KEY (id);
 CREATE INDEX dead_at ON duly.dead (finished_at);
@@ -613,7 +613,7 @@ CREATE TABLE duly.records (
 CREATE TABLE duly.nodes (
   id                  text COLLATE "C" PRIMARY KEY,
   info                text NOT NULL,
-  beat_at             bigint NOT NULL,
+  heartbeat_at        bigint NOT NULL,
   drain_requested_at  bigint
 );
 
@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 1,
-  hash: 3366884576718731,
+  hash: 1273471821670864,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -992,7 +992,7 @@ BEGIN
   IF v_live THEN
     RETURN false;
   END IF;
-  IF p_action = 'replay' THEN
+  IF p_action = 'retry' THEN
     v_brief := duly.find_brief_f1(p_id);
     IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
     IF NOT p_dry THEN PERFORM duly.retry_job_f1(p_now, p_id, p_actor, p_note); END IF;
@@ -1418,7 +1418,7 @@ BEGIN
   SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
   INTO v_types, v_versions, v_limits
   FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
   IF v_types IS NULL THEN RETURN; END IF;
   SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
   v_closed := coalesce(v_closed, '{}');
@@ -1987,7 +1987,7 @@ BEGIN
   ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_id);
   END IF;
-  PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
+  PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
   IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('j'); END IF;
   RETURN duly.item_f1(v_id, v_status, v_due, false);
@@ -2247,7 +2247,7 @@ BEGIN
         coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
   PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.add_notification_f1('j');
 END $$;
@@ -2404,7 +2404,7 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries)
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      'made', 0)::text;
+      'created', 0)::text;
     PERFORM duly.refuse_late_f1(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
@@ -2428,7 +2428,7 @@ BEGIN
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
       SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
     INSERT INTO duly.changes (at, n, entries) VALUES
-      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
+      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     PERFORM duly.refuse_late_f1(p_ids);
     -- See claim: nothing lives in any lane.
@@ -2448,7 +2448,7 @@ BEGIN
     v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
-  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
   PERFORM duly.refuse_late_f1(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
   v_claim := duly.claim_f1(v_now, p_claim, false);
@@ -2599,7 +2599,7 @@ BEGIN
         SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
       SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
       INSERT INTO duly.changes (at, n, entries) VALUES
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'made', 0)::text),
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
       -- Whoever sent them knows the rest.
       RETURN json_build_object('made', v_columns);
@@ -2623,7 +2623,7 @@ BEGIN
     ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
   PERFORM duly.add_notification_f1('j');
   RETURN NULL;
 END $$;
@@ -2687,7 +2687,7 @@ DECLARE
   v_held integer;
   v_answer json;
 BEGIN
-  -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
+  -- First, while nothing else is held: as a rule another heartbeat of the same node has the row, and it is waited for (at most 2 s).
   PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
     JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence
   WHERE b.begun AND l.begun_at IS NULL ORDER BY b.id FOR UPDATE OF l;
@@ -2768,7 +2768,7 @@ BEGIN
 END $$;
 
 -- call: nodes
-CREATE FUNCTION duly.nodes_f1(p_now bigint, p_beat_id text, p_beat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
+CREATE FUNCTION duly.nodes_f1(p_now bigint, p_heartbeat_id text, p_heartbeat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -2777,9 +2777,9 @@ DECLARE
   v_now bigint := duly.begin_f1(p_now);
   v_nodes json;
 BEGIN
-  IF p_beat_id IS NOT NULL THEN
-    INSERT INTO duly.nodes (id, info, beat_at) VALUES (p_beat_id, p_beat, v_now)
-    ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at;
+  IF p_heartbeat_id IS NOT NULL THEN
+    INSERT INTO duly.nodes (id, info, heartbeat_at) VALUES (p_heartbeat_id, p_heartbeat, v_now)
+    ON CONFLICT (id) DO UPDATE SET info = excluded.info, heartbeat_at = excluded.heartbeat_at;
   END IF;
   IF p_leave IS NOT NULL THEN DELETE FROM duly.nodes WHERE id = p_leave; END IF;
   IF p_drain IS NOT NULL THEN
@@ -2787,12 +2787,12 @@ BEGIN
     IF FOUND THEN PERFORM duly.audit_f1(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
   END IF;
   -- Whoever only looks does not write.
-  IF p_beat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
+  IF p_heartbeat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
     DELETE FROM duly.nodes WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM duly.nodes WHERE beat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED));
+      SELECT ctid FROM duly.nodes WHERE heartbeat_at < v_now - p_forget_ms ORDER BY id FOR UPDATE SKIP LOCKED));
   END IF;
-  SELECT json_agg(json_build_object('info', info, 'heartbeatAt', beat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
-  FROM duly.nodes WHERE beat_at >= v_now - p_forget_ms;
+  SELECT json_agg(json_build_object('info', info, 'heartbeatAt', heartbeat_at, 'drainRequestedAt', drain_requested_at) ORDER BY id) INTO v_nodes
+  FROM duly.nodes WHERE heartbeat_at >= v_now - p_forget_ms;
   RETURN json_build_object('now', v_now, 'nodes', coalesce(v_nodes, '[]'::json))::text;
 END $$;
 
@@ -3319,7 +3319,7 @@ DECLARE
 BEGIN
   -- Still waiting or running: also the answer to a repeat of a retry that took effect.
   IF v_job.id IS NOT NULL THEN
-    RETURN duly.changed_item_f1(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+    RETURN duly.changed_item_f1(p_id, CASE WHEN v_job.reason = 'retried' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
   v_brief := duly.find_brief_f1(p_id);
   IF v_brief.status IS NULL THEN RETURN duly.changed_item_f1(p_id, 'missing', NULL, NULL); END IF;
@@ -3338,7 +3338,7 @@ BEGIN
     created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts,
     slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
   VALUES (
-    v_over.created_at, v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent, v_over.dedupe_key, v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.error, p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'replayed', p_now, p_now, nextval('duly.fence'),
+    v_over.created_at, v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent, v_over.dedupe_key, v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.error, p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'retried', p_now, p_now, nextval('duly.fence'),
     greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
     v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
   RETURNING * INTO v_job;
@@ -3352,8 +3352,8 @@ BEGIN
         AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
     END IF;
   END IF;
-  v_status := duly.enter_f1(p_now, v_job, 'replayed');
-  PERFORM duly.audit_f1(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
+  v_status := duly.enter_f1(p_now, v_job, 'retried');
+  PERFORM duly.audit_f1(p_now, p_actor, 'retry', 'job:' || p_id, json_build_object('status', v_over.status),
     json_build_object('status', v_status), p_note);
   RETURN duly.changed_item_f1(p_id, 'changed', v_status, p_now);
 END $$;
@@ -3467,7 +3467,7 @@ BEGIN
   IF p_one ? 'impossible' THEN RETURN false; END IF;
   -- This claim would have been the first start, or the first since a retry, and the handler was not entered: the job has not started.
   IF NOT (p_one ->> 'started')::boolean AND v_to <> 'COMPLETED' AND v_job.started_at = v_job.claimed_at
-    AND (v_job.spent = 0 OR v_job.reason = 'replayed')
+    AND (v_job.spent = 0 OR v_job.reason = 'retried')
   THEN
     v_job.started_at := NULL;
     v_job.lateness_ms := NULL;
@@ -3749,7 +3749,7 @@ BEGIN
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place_f1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
+  PERFORM duly.place_f1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'retried' THEN p_event ELSE 'gate-shut' END);
   IF v_holder IS NULL THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;

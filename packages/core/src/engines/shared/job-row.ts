@@ -11,7 +11,6 @@ import type {
 } from '../../contract/engine.ts';
 import type { jobFields } from '../../contract/job-fields.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
-import { reasonOf } from './stored-words.ts';
 
 /** The value of a field in its column. */
 type ColumnValue<Name extends JobFieldName> = (typeof jobFields)[Name]['type'] extends 'json'
@@ -36,7 +35,7 @@ export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRec
   return {
     // {{job.record | %field: row.%column, | status=status: statusAt(row, now), | error=error,
     //   | policy=policy: JSON.parse(row.policy) as JobPolicy, | result=result: row.result ?? null,
-    //   | finishedAt=finishedAt: row.finished_at ?? null, | reason=reason: reasonOf(row.reason),}}
+    //   | finishedAt=finishedAt: row.finished_at ?? null,}}
     id: row.id,
     type: row.type,
     version: row.version,
@@ -57,7 +56,7 @@ export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRec
     origin: row.origin,
     cancelRequestedAt: row.cancel_requested_at,
     status: statusAt(row, now),
-    reason: reasonOf(row.reason),
+    reason: row.reason,
     serial: row.serial,
     copyOf: row.copy_of,
     dedupeKey: row.dedupe_key,

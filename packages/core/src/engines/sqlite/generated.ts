@@ -16,7 +16,7 @@ WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
   updated_at = :now
 WHERE seq = :seq`,
     revive: `INSERT INTO jobs (created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts, attempts)
-SELECT created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'replayed', :now, :now, :fence,
+SELECT created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'retried', :now, :now, :fence,
   max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
 FROM finished WHERE id = :id`,
     discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
@@ -233,12 +233,12 @@ WHERE name >= :prefix AND name > :after AND until > :steady ORDER BY name LIMIT 
     write: `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
   },
   node: {
-    heartbeat: `INSERT INTO nodes (id, info, beat_at, beat_steady) VALUES (:id, :info, :now, :steady)
-ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at, beat_steady = excluded.beat_steady`,
+    heartbeat: `INSERT INTO nodes (id, info, heartbeat_at, heartbeat_steady) VALUES (:id, :info, :now, :steady)
+ON CONFLICT (id) DO UPDATE SET info = excluded.info, heartbeat_at = excluded.heartbeat_at, heartbeat_steady = excluded.heartbeat_steady`,
     leave: `DELETE FROM nodes WHERE id = ?`,
     drain: `UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?`,
-    forget: `DELETE FROM nodes WHERE beat_steady < ?`,
-    list: `SELECT info, beat_at AS heartbeatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
+    forget: `DELETE FROM nodes WHERE heartbeat_steady < ?`,
+    list: `SELECT info, heartbeat_at AS heartbeatAt, heartbeat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id`,
   },
   prune: {
     jobs: `SELECT seq, id, created_at AS createdAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
@@ -516,7 +516,7 @@ CREATE TABLE finished (
   started_at           INTEGER,
   lateness_ms          INTEGER,
   finished_at          INTEGER NOT NULL,
-  -- 1: listed as a dead letter until replayed, discarded or past its retention.
+  -- 1: listed as a dead letter until retried, discarded or past its retention.
   dead                 INTEGER NOT NULL,
   prune_at             INTEGER NOT NULL,
   fence                INTEGER NOT NULL,
@@ -721,9 +721,9 @@ CREATE TABLE records (
 CREATE TABLE nodes (
   id                  TEXT PRIMARY KEY,
   info                TEXT NOT NULL,
-  beat_at             INTEGER NOT NULL,
-  -- Steady time of the last beat: a step of the wall clock forgets nobody.
-  beat_steady         INTEGER NOT NULL,
+  heartbeat_at        INTEGER NOT NULL,
+  -- Steady time of the last heartbeat: a step of the wall clock forgets nobody.
+  heartbeat_steady    INTEGER NOT NULL,
   drain_requested_at  INTEGER
 ) WITHOUT ROWID;
 

@@ -36,6 +36,13 @@ export function readSchema(db: SqliteDatabase, path: string): SchemaState {
       details: { path },
     });
   }
+  if (['nodes', `${fencedPrefix}nodes`].some((table) => hasColumn.get(table, 'beat_at') !== undefined)) {
+    throw dulyError('schema_too_old', {
+      message: `The store "${path}" was created by a version of Duly from before the first release, and cannot be upgraded.`,
+      hint: 'Create a new store: name another file, or delete this one with all its jobs.',
+      details: { path },
+    });
+  }
   const read = (key: string) =>
     (db.prepare(statements.meta.read).get(key) as { value: number } | undefined)?.value;
   return { version: read('schema_version') ?? 0, lowestCode: read('lowest_code') ?? 0 };

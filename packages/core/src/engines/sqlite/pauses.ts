@@ -27,7 +27,7 @@ export function pausesAt(now: number, rows: [key: string, value: string][]): Pau
     if (untilAt !== null && (nextEndAt === null || untilAt < nextEndAt)) nextEndAt = untilAt;
     if (key === 'all') all = true;
     else if (key.startsWith('queue:')) queues.add(key.slice('queue:'.length));
-    else if (key.startsWith('task:')) types.add(key.slice('task:'.length));
+    else if (key.startsWith('type:')) types.add(key.slice('type:'.length));
   }
   return { all, queues, types, nextEndAt };
 }

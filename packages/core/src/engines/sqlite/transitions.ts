@@ -11,7 +11,6 @@ import type {
   SettleReason,
 } from '../../contract/engine.ts';
 import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
-import { storedRetried } from '../shared/stored-words.ts';
 import type { KeyRow } from './dedupe.ts';
 import { statements } from './generated.ts';
 import type { Work } from './work.ts';
@@ -171,7 +170,7 @@ export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
     return createReady(work, row, event);
   }
   work.run(statements.job.addGate, 'serial', ref, row.due_at, row.seq);
-  place(work, row, { status: 'BLOCKED', ready: false, event: event === storedRetried ? event : 'gate-shut' });
+  place(work, row, { status: 'BLOCKED', ready: false, event: event === 'retried' ? event : 'gate-shut' });
   if (holder === undefined) promoteSerialHead(work, ref);
   return 'BLOCKED';
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
 import { openSqliteEngine } from '../../../src/engines/sqlite/engine.ts';
-import { schemaVersion } from '../../../src/engines/sqlite/migrate.ts';
+import { readSqliteStatus, schemaVersion } from '../../../src/engines/sqlite/migrate.ts';
 import { testFolder } from './folder.ts';
 
 const clock = systemClock;
@@ -52,4 +52,16 @@ test('a schema whose lowest code is newer than this one is refused, and nothing 
     openSqliteEngine({ path, clock }),
     (error) => isDulyError(error, 'schema_too_new') && error.details.lowestCode === schemaVersion + 1,
   );
+});
+
+test('a store from before the first release is refused, and nothing is changed', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  await (await openSqliteEngine({ path, clock })).close();
+  const db = new DatabaseSync(path);
+  db.exec('ALTER TABLE nodes RENAME COLUMN heartbeat_at TO beat_at');
+  db.close();
+  const isRefused = (error: unknown): boolean =>
+    isDulyError(error, 'schema_too_old') && error.hint?.includes('another file') === true;
+  await assert.rejects(openSqliteEngine({ path, clock }), isRefused);
+  await assert.rejects(readSqliteStatus(path), isRefused);
 });

@@ -7,7 +7,6 @@ import type {
   RescheduleInput,
   RetryInput,
 } from '../../../contract/engine.ts';
-import { storedAction } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../job-columns.ts';
 import { type AnsweredGroup, eachGroup, keepable, type Work } from '../work.ts';
@@ -48,7 +47,7 @@ export async function change(work: Work, input: ChangeInput): Promise<ChangeRepl
   const { now, ids } = await work.call<{ ids: string[] }>(statements.call.change, [
     input.now ?? null,
     JSON.stringify(page.ids),
-    storedAction(input.action),
+    input.action,
     input.actor,
     keepable(input.note),
     input.dryRun,

@@ -18,7 +18,6 @@ import type {
 } from '../../../contract/engine.ts';
 import { isTerminal, type JobStatus, jobStatuses } from '../../../contract/job-status.ts';
 import { fewCountMax, fewOf, isFoundByIndex, leadOf, scanCountMax } from '../../shared/job-scan.ts';
-import { actionOf, eventOf } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import { Bound, jobWhere } from '../job-where.ts';
 import { type JobRow, toJobRecord } from '../rows.ts';
@@ -248,7 +247,7 @@ export async function changes(work: Work, { now: stamp, after, limit }: ChangesI
       const position = first + place;
       if (position <= after || found.length === limit) continue;
       found.push({
-        ...{ position, at, id, event: eventOf(event) },
+        ...{ position, at, id, event },
         type: oneOf(types, place),
         status: oneOf(statuses, place),
         percent: oneOf(percents, place),
@@ -276,7 +275,7 @@ export async function audit(work: Work, input: AuditInput): Promise<AuditReply> 
     rows: rows
       .filter(({ position }) => position !== null)
       .map(({ position, at, actor, action, subject, before, after, note }) => ({
-        ...{ position, at, actor, action: actionOf(action), subject, note },
+        ...{ position, at, actor, action, subject, note },
         before: compact(before),
         after: compact(after),
       })),

@@ -375,7 +375,7 @@ async function countsOf(rows: Rows, prefix: string): Promise<TransferCounts> {
 }
 
 async function liveNodes(rows: Rows, now: number): Promise<number> {
-  const [row] = await rows<{ n: number }>('SELECT count(*) AS n FROM duly.nodes WHERE beat_at >= $1', [
+  const [row] = await rows<{ n: number }>('SELECT count(*) AS n FROM duly.nodes WHERE heartbeat_at >= $1', [
     now - liveNodeMs,
   ]);
   return (row as { n: number }).n;

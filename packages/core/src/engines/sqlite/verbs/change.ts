@@ -11,7 +11,6 @@ import type {
 } from '../../../contract/engine.ts';
 import type { JobStatus } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
-import { storedRetried, storedRetry } from '../../shared/stored-words.ts';
 import { audit } from '../audit.ts';
 import { heldNow, holderOf, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
@@ -177,7 +176,7 @@ function retryJob(work: Work, id: string, act: Act): ChangedItem {
   const live = readJobState(work, id);
   // Still waiting or running: also the answer to a repeat of a retry that took effect.
   if (live !== undefined)
-    return { ...briefOf(live), result: live.reason === storedRetried ? 'unchanged' : 'refused' };
+    return { ...briefOf(live), result: live.reason === 'retried' ? 'unchanged' : 'refused' };
   const row = work.get<JobRow>(statements.job.finished, id);
   if (row === undefined) return missing(id);
   if (row.status === 'COMPLETED') return { id, result: 'refused', status: row.status, dueAt: row.due_at };
@@ -187,8 +186,8 @@ function retryJob(work: Work, id: string, act: Act): ChangedItem {
   work.run(statements.job.removeFinished, id);
   const revived = readJobState(work, id) as JobStateRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
-  const status = enter(work, revived, storedRetried);
-  auditFinished(work, act, storedRetry, id, { status: row.status }, { status });
+  const status = enter(work, revived, 'retried');
+  auditFinished(work, act, 'retry', id, { status: row.status }, { status });
   return { id, result: 'changed', status, dueAt: work.now };
 }
 

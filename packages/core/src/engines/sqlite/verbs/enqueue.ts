@@ -6,7 +6,6 @@ import type {
   JobSpec,
 } from '../../../contract/engine.ts';
 import type { JobStatus } from '../../../contract/job-status.ts';
-import { storedCreated } from '../../shared/stored-words.ts';
 import { heldNow, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
@@ -243,7 +242,7 @@ export function insertJob(work: Work, spec: JobSpec, moreGates: JobSpec['gates']
   if (spec.parent !== null && spec.parent.key !== null) {
     work.run(statements.job.addChild, spec.parent.id, spec.parent.key, spec.id);
   }
-  work.changed(spec.id, spec.type, status, storedCreated, 0);
+  work.changed(spec.id, spec.type, status, 'created', 0);
   // Also for later ones: a sleeping node may have to wake earlier than it thought.
   if (status !== 'BLOCKED') work.notifications.add('jobs');
   return { id: spec.id, status, dueAt, deduped: false };

@@ -1,7 +1,6 @@
 import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
 import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
-import { storedRetried } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import type { JobRow } from '../rows.ts';
 import {
@@ -101,7 +100,7 @@ function settle(work: Work, settlement: Settlement, repeat: boolean): 'done' | '
     !settlement.started &&
     settlement.to !== 'COMPLETED' &&
     row.started_at === row.claimed_at &&
-    (row.spent === 0 || row.reason === storedRetried);
+    (row.spent === 0 || row.reason === 'retried');
   const spent = row.spent + (settlement.spends ? 1 : 0);
   const losses = row.losses + (settlement.loss === 'none' ? 0 : 1);
   const begunLosses = row.begun_losses + (settlement.loss === 'begun' ? 1 : 0);

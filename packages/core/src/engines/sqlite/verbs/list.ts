@@ -27,7 +27,6 @@ import {
   nearScanCount,
   scanCountMax,
 } from '../../shared/job-scan.ts';
-import { actionOf, eventOf } from '../../shared/stored-words.ts';
 import { holderOf } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { jobWhere, type Where } from '../job-where.ts';
@@ -274,7 +273,7 @@ function toChanges({ position, at, entries }: FeedRow): Change[] {
     id,
     type,
     status,
-    event: eventOf(event),
+    event,
     percent,
   }));
 }
@@ -286,5 +285,6 @@ export function audit(work: Work, input: AuditInput): Omit<AuditReply, 'now'> {
     input.subject === null
       ? work.all<AuditRow>(statements.audit.list, before, input.limit)
       : work.all<AuditRow>(statements.audit.listSubject, input.subject, before, input.limit);
-  return { rows: rows.map((row) => ({ ...row, action: actionOf(row.action) })) };
+  // Rows of the driver have no prototype; replies are plain objects.
+  return { rows: rows.map((row) => ({ ...row })) };
 }

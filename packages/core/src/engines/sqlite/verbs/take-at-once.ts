@@ -1,5 +1,4 @@
 import type { ClaimedJob, ClaimRequest, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
-import { storedCreated } from '../../shared/stored-words.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { emptyClaim, peek } from './claim.ts';
@@ -83,7 +82,7 @@ export function insertTaken(work: Work, spec: JobSpec, { claim, fences, claimed 
     slot === null ? null : JSON.stringify(slot),
   );
   if (seq === null) return existing(work, spec);
-  work.changed(spec.id, spec.type, 'PENDING', storedCreated, 0);
+  work.changed(spec.id, spec.type, 'PENDING', 'created', 0);
   work.changed(spec.id, spec.type, 'RUNNING', 'claimed', 0);
   claimed.push({
     // {{job.claim +caller | %field: spec.%field,}}

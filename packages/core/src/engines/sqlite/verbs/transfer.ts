@@ -225,7 +225,9 @@ function countsOf(work: Work, prefix: string): TransferCounts {
 function liveNodes(work: Work): number {
   const since = work.steady - liveNodeMs;
   return (
-    work.get<{ n: number }>('SELECT count(*) AS n FROM nodes WHERE beat_steady >= ?', since) as { n: number }
+    work.get<{ n: number }>('SELECT count(*) AS n FROM nodes WHERE heartbeat_steady >= ?', since) as {
+      n: number;
+    }
   ).n;
 }
 

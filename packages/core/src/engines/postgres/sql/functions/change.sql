@@ -46,7 +46,7 @@ BEGIN
   IF v_live THEN
     RETURN false;
   END IF;
-  IF p_action = 'replay' THEN
+  IF p_action = 'retry' THEN
     v_brief := duly.find_brief(p_id);
     IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
     IF NOT p_dry THEN PERFORM duly.retry_job(p_now, p_id, p_actor, p_note); END IF;

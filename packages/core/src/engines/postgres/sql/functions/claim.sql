@@ -152,7 +152,7 @@ BEGIN
   SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
   INTO v_types, v_versions, v_limits
   FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'task:' || (t ->> 'type') = ANY (v_paused);
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
   IF v_types IS NULL THEN RETURN; END IF;
   SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
   v_closed := coalesce(v_closed, '{}');

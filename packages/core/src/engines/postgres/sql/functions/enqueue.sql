@@ -104,7 +104,7 @@ BEGIN
   ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref(v_tenant, v_serial), v_id);
   END IF;
-  PERFORM duly.changed(p_now, v_id, p_spec ->> 'type', v_status, 'made', 0);
+  PERFORM duly.changed(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
   IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification('j'); END IF;
   RETURN duly.item(v_id, v_status, v_due, false);
@@ -364,7 +364,7 @@ BEGIN
         coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
   PERFORM duly.refuse_late(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.add_notification('j');
 END $$;
@@ -521,7 +521,7 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries)
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      'made', 0)::text;
+      'created', 0)::text;
     PERFORM duly.refuse_late(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
@@ -545,7 +545,7 @@ BEGIN
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
       SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
     INSERT INTO duly.changes (at, n, entries) VALUES
-      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'made', 0)::text),
+      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     PERFORM duly.refuse_late(p_ids);
     -- See claim: nothing lives in any lane.
@@ -567,7 +567,7 @@ BEGIN
     v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
-  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'made', 0)::text);
+  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
   PERFORM duly.refuse_late(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
   v_claim := duly.claim(v_now, p_claim, false);

@@ -91,7 +91,7 @@ BEGIN
         SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
       SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
       INSERT INTO duly.changes (at, n, entries) VALUES
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'made', 0)::text),
+        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
       -- Whoever sent them knows the rest.
       RETURN json_build_object('made', v_columns);
@@ -115,7 +115,7 @@ BEGIN
     ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'made', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
   PERFORM duly.add_notification('j');
   RETURN NULL;
 END $$;

@@ -16,7 +16,7 @@ DECLARE
   v_held integer;
   v_answer json;
 BEGIN
-  -- First, while nothing else is held: as a rule another beat of the same node has the row, and it is waited for (at most 2 s).
+  -- First, while nothing else is held: as a rule another heartbeat of the same node has the row, and it is waited for (at most 2 s).
   PERFORM 1 FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
     JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence
   WHERE b.begun AND l.begun_at IS NULL ORDER BY b.id FOR UPDATE OF l;

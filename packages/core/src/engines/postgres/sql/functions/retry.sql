@@ -10,7 +10,7 @@ DECLARE
 BEGIN
   -- Still waiting or running: also the answer to a repeat of a retry that took effect.
   IF v_job.id IS NOT NULL THEN
-    RETURN duly.changed_item(p_id, CASE WHEN v_job.reason = 'replayed' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+    RETURN duly.changed_item(p_id, CASE WHEN v_job.reason = 'retried' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
   v_brief := duly.find_brief(p_id);
   IF v_brief.status IS NULL THEN RETURN duly.changed_item(p_id, 'missing', NULL, NULL); END IF;
@@ -29,7 +29,7 @@ BEGIN
     {{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts,
     slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
   VALUES (
-    {{job.revived | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'replayed', p_now, p_now, nextval('duly.fence'),
+    {{job.revived | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'retried', p_now, p_now, nextval('duly.fence'),
     greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
     v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
   RETURNING * INTO v_job;
@@ -43,8 +43,8 @@ BEGIN
         AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
     END IF;
   END IF;
-  v_status := duly.enter(p_now, v_job, 'replayed');
-  PERFORM duly.audit(p_now, p_actor, 'replay', 'job:' || p_id, json_build_object('status', v_over.status),
+  v_status := duly.enter(p_now, v_job, 'retried');
+  PERFORM duly.audit(p_now, p_actor, 'retry', 'job:' || p_id, json_build_object('status', v_over.status),
     json_build_object('status', v_status), p_note);
   RETURN duly.changed_item(p_id, 'changed', v_status, p_now);
 END $$;

@@ -85,7 +85,7 @@ BEGIN
   IF p_one ? 'impossible' THEN RETURN false; END IF;
   -- This claim would have been the first start, or the first since a retry, and the handler was not entered: the job has not started.
   IF NOT (p_one ->> 'started')::boolean AND v_to <> 'COMPLETED' AND v_job.started_at = v_job.claimed_at
-    AND (v_job.spent = 0 OR v_job.reason = 'replayed')
+    AND (v_job.spent = 0 OR v_job.reason = 'retried')
   THEN
     v_job.started_at := NULL;
     v_job.lateness_ms := NULL;

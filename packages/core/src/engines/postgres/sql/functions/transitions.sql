@@ -183,7 +183,7 @@ BEGIN
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'replayed' THEN p_event ELSE 'gate-shut' END);
+  PERFORM duly.place(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'retried' THEN p_event ELSE 'gate-shut' END);
   IF v_holder IS NULL THEN PERFORM duly.promote_serial_head(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;

@@ -196,7 +196,7 @@ CREATE INDEX finished_backfill ON duly.finished (schedule_id, slot_at) WHERE ori
 CREATE TABLE duly.finished_other PARTITION OF duly.finished DEFAULT WITH (autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX finished_other_prune ON duly.finished_other (prune_at);
 
--- Dead letters: FAILED, until replayed, discarded or past their own retention. The columns of history.
+-- Dead letters: FAILED, until retried, discarded or past their own retention. The columns of history.
 CREATE TABLE duly.dead (LIKE duly.finished);
 ALTER TABLE duly.dead ADD CONSTRAINT dead_id PRIMARY KEY (id);
 CREATE INDEX dead_at ON duly.dead (finished_at);
@@ -385,7 +385,7 @@ CREATE TABLE duly.records (
 CREATE TABLE duly.nodes (
   id                  text COLLATE "C" PRIMARY KEY,
   info                text NOT NULL,
-  beat_at             bigint NOT NULL,
+  heartbeat_at        bigint NOT NULL,
   drain_requested_at  bigint
 );
 

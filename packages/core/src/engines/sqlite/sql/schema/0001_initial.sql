@@ -119,7 +119,7 @@ CREATE TABLE finished (
   started_at           INTEGER,
   lateness_ms          INTEGER,
   finished_at          INTEGER NOT NULL,
-  -- 1: listed as a dead letter until replayed, discarded or past its retention.
+  -- 1: listed as a dead letter until retried, discarded or past its retention.
   dead                 INTEGER NOT NULL,
   prune_at             INTEGER NOT NULL,
   fence                INTEGER NOT NULL,
@@ -324,9 +324,9 @@ CREATE TABLE records (
 CREATE TABLE nodes (
   id                  TEXT PRIMARY KEY,
   info                TEXT NOT NULL,
-  beat_at             INTEGER NOT NULL,
-  -- Steady time of the last beat: a step of the wall clock forgets nobody.
-  beat_steady         INTEGER NOT NULL,
+  heartbeat_at        INTEGER NOT NULL,
+  -- Steady time of the last heartbeat: a step of the wall clock forgets nobody.
+  heartbeat_steady    INTEGER NOT NULL,
   drain_requested_at  INTEGER
 ) WITHOUT ROWID;
 

@@ -6,7 +6,7 @@ WHERE seq = :seq
 -- Back from history: the same job, attempts numbered on, its policy's attempts granted again.
 -- name: revive
 INSERT INTO jobs ({{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts, attempts)
-SELECT {{job.revived}}, 'SCHEDULED', 'replayed', :now, :now, :fence,
+SELECT {{job.revived}}, 'SCHEDULED', 'retried', :now, :now, :fence,
   max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
 FROM finished WHERE id = :id
 

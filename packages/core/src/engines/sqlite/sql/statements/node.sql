@@ -1,6 +1,6 @@
 -- name: heartbeat
-INSERT INTO nodes (id, info, beat_at, beat_steady) VALUES (:id, :info, :now, :steady)
-ON CONFLICT (id) DO UPDATE SET info = excluded.info, beat_at = excluded.beat_at, beat_steady = excluded.beat_steady
+INSERT INTO nodes (id, info, heartbeat_at, heartbeat_steady) VALUES (:id, :info, :now, :steady)
+ON CONFLICT (id) DO UPDATE SET info = excluded.info, heartbeat_at = excluded.heartbeat_at, heartbeat_steady = excluded.heartbeat_steady
 
 -- name: leave
 DELETE FROM nodes WHERE id = ?
@@ -9,7 +9,7 @@ DELETE FROM nodes WHERE id = ?
 UPDATE nodes SET drain_requested_at = coalesce(drain_requested_at, ?) WHERE id = ?
 
 -- name: forget
-DELETE FROM nodes WHERE beat_steady < ?
+DELETE FROM nodes WHERE heartbeat_steady < ?
 
 -- name: list
-SELECT info, beat_at AS heartbeatAt, beat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id
+SELECT info, heartbeat_at AS heartbeatAt, heartbeat_steady AS steady, drain_requested_at AS drainRequestedAt FROM nodes ORDER BY id
