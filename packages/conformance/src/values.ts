@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Engine, PutExpiringInput, PutExpiringItem } from '@duly/core/internal';
 import { day, hour, jobSpec, minute, t0 } from './builders.ts';
-import { accepted, cancel, claim, claimOne, finish, only, read, statusOf } from './steps.ts';
+import { accepted, cancel, claim, claimOne, deleteJobs, finish, only, read, statusOf } from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 type ValueChange = PutExpiringInput['groups'][number]['changes'][number];
@@ -166,6 +166,56 @@ export function valueTests(test: DefineTest): void {
     assert.equal((await read(engine, waiting)).dueAt, t0 + day);
     await apply(engine, put('k', { cleanup: null }), t0 + 2);
     assert.deepEqual(await waitingCleanups(engine), []);
+  });
+
+  test('a repeated put changes nothing, whatever happened to the value since', async ({ engine }) => {
+    const [first, second] = [cleanup(), cleanup()];
+    const repeat = put('k', { value: '1', cleanup: first });
+    assert.deepEqual(await apply(engine, repeat), { result: 'changed', expiresAt: t0 + hour });
+    assert.deepEqual(await apply(engine, repeat), { result: 'changed', expiresAt: t0 + hour });
+    assert.deepEqual(await waitingCleanups(engine), [first.id]);
+
+    await apply(engine, extend('k', t0 + 2 * hour));
+    assert.deepEqual(await apply(engine, repeat), { result: 'changed', expiresAt: t0 + 2 * hour });
+    assert.equal((await read(engine, first.id)).dueAt, t0 + 2 * hour);
+
+    await apply(engine, put('k', { value: '2', cleanup: second }));
+    await apply(engine, repeat);
+    assert.equal(await readValue(engine, 'k'), '2', 'the later put stands');
+    assert.deepEqual(await waitingCleanups(engine), [second.id]);
+    assert.equal(await statusOf(engine, first.id), 'CANCELLED');
+
+    await apply(engine, remove('k'));
+    await apply(engine, put('k', { value: '2', cleanup: second }));
+    assert.equal(await readValue(engine, 'k'), null, 'a deleted value stays deleted');
+    const { jobs } = await engine.list({ now: t0, filter: { type: ['cleanup'] }, cursor: null, limit: 10 });
+    assert.deepEqual(
+      jobs.map(({ id, status }) => [id, status]).sort(),
+      [
+        [first.id, 'CANCELLED'],
+        [second.id, 'CANCELLED'],
+      ].sort(),
+    );
+  });
+
+  test('a repeated put does not create a deleted clean-up again', async ({ engine }) => {
+    const [first, second] = [cleanup(), cleanup()];
+    await apply(engine, put('k', { cleanup: first }));
+    await apply(engine, put('k', { cleanup: second }));
+    await deleteJobs(engine, [first.id]);
+    await apply(engine, put('k', { cleanup: first }));
+    assert.deepEqual(await waitingCleanups(engine), [second.id]);
+    assert.equal((await engine.get({ now: t0, ids: [first.id] })).jobs[0], null);
+  });
+
+  test('a put whose clean-up has the id of another type is refused', async ({ engine }) => {
+    const job = cleanup();
+    await apply(engine, put('k', { cleanup: job }));
+    const changes = [put('other', { cleanup: { ...job, type: 'mail' } })];
+    const { groups } = await engine.putExpiring({ now: t0, groups: [{ actor: 'key:anna', changes }] });
+    const group = only(groups);
+    assert.equal(group.ok === false && group.error.code, 'group_refused');
+    assert.equal(await readValue(engine, 'other'), null);
   });
 
   test('a clean-up that somebody cancelled leaves the value alone', async ({ engine }) => {

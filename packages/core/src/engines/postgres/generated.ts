@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 1,
-  hash: 1273471821670864,
+  hash: 3121171180750806,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -2932,7 +2932,7 @@ DECLARE
   v_key text := p_change ->> 'key';
   v_row duly.expirings;
   v_there boolean;
-  v_repeat boolean;
+  v_known record;
   v_expires bigint := duly.due_of_f1(p_now, nullif(p_change -> 'due', 'null'));
   v_cleanup jsonb := nullif(p_change -> 'cleanup', 'null');
   v_job duly.jobs;
@@ -2940,10 +2940,18 @@ BEGIN
   SELECT * INTO v_row FROM duly.expirings WHERE name = v_name AND key = v_key FOR UPDATE;
   v_there := FOUND AND v_row.expires_at > p_now;
   IF v_op = 'put' THEN
-    v_repeat := coalesce(v_row.cleanup_id = v_cleanup ->> 'id', false);
-    IF v_there AND NOT v_repeat THEN PERFORM duly.drop_cleanup_f1(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
     IF v_cleanup IS NOT NULL THEN
-      PERFORM duly.create_job_f1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), v_repeat);
+      v_known := duly.find_known_f1(v_cleanup ->> 'id');
+      -- A repeat: the value was put, and what happened to it since stands.
+      IF v_known.status IS NOT NULL THEN
+        PERFORM duly.refuse_type_f1(v_cleanup, v_known.type);
+        RETURN json_build_object('result', 'changed', 'expiresAt',
+          CASE WHEN v_row.cleanup_id = v_cleanup ->> 'id' THEN v_row.expires_at ELSE v_expires END);
+      END IF;
+    END IF;
+    IF v_there THEN PERFORM duly.drop_cleanup_f1(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
+    IF v_cleanup IS NOT NULL THEN
+      PERFORM duly.create_job_f1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), false);
     END IF;
     INSERT INTO duly.expirings (name, key, value, expires_at, cleanup_id)
     VALUES (v_name, v_key, p_change ->> 'value', v_expires, v_cleanup ->> 'id')

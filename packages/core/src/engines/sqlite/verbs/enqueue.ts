@@ -68,18 +68,22 @@ export function claimCreated(
 
 /** Creates one job, or finds the one that stands for the same call already. */
 export function createJob(work: Work, spec: JobSpec, repeat: boolean): EnqueuedItem {
-  if (repeat) {
-    const row = findRow(work, spec.id);
-    if (row !== undefined) return sameJob(spec, row);
-    const deleted = findDeleted(work, spec.id);
-    if (deleted !== undefined) return { ...deleted, deduped: false };
-  }
+  const created = repeat ? findCreated(work, spec) : undefined;
+  if (created !== undefined) return created;
   if (spec.parent !== null && spec.parent.key !== null) {
     const child = work.get<{ job_id: string }>(statements.job.child, spec.parent.id, spec.parent.key);
     if (child !== undefined) return childItem(work, spec, child.job_id);
   }
   if (spec.dedupe !== null) return createDeduped(work, spec, repeat);
   return insertJob(work, spec, []);
+}
+
+/** The job that has the id of a spec, also if it was deleted in the last 24 hours. Refuses a job of another type. */
+export function findCreated(work: Work, spec: JobSpec): EnqueuedItem | undefined {
+  const row = findRow(work, spec.id);
+  if (row !== undefined) return sameJob(spec, row);
+  const deleted = findDeleted(work, spec.id);
+  return deleted && { ...deleted, deduped: false };
 }
 
 function childItem(work: Work, spec: JobSpec, id: string): EnqueuedItem {

@@ -13,7 +13,7 @@ import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './change.ts';
-import { createJob, moveDue } from './enqueue.ts';
+import { createJob, findCreated, moveDue } from './enqueue.ts';
 import { dueAtOf } from './job-spec.ts';
 
 interface ValueRow {
@@ -38,9 +38,15 @@ function put(work: Work, actor: string, change: ValueChange): PutExpiringItem {
   const isThere = row !== undefined && row.expires_at > work.now;
   if (change.op === 'put') {
     const expiresAt = dueAtOf(work, change.due);
-    const isRepeat = row?.cleanup_id != null && row.cleanup_id === change.cleanup?.id;
-    if (isThere && !isRepeat) dropCleanup(work, actor, row.cleanup_id, 'replaced');
-    if (change.cleanup !== null) createJob(work, { ...change.cleanup, due: { at: expiresAt } }, isRepeat);
+    // A repeat: the value was put, and what happened to it since stands.
+    if (change.cleanup !== null && findCreated(work, change.cleanup) !== undefined) {
+      return {
+        result: 'changed',
+        expiresAt: row?.cleanup_id === change.cleanup.id ? row.expires_at : expiresAt,
+      };
+    }
+    if (isThere) dropCleanup(work, actor, row.cleanup_id, 'replaced');
+    if (change.cleanup !== null) createJob(work, { ...change.cleanup, due: { at: expiresAt } }, false);
     work.run(statements.value.put, name, key, change.value, expiresAt, change.cleanup?.id ?? null);
     return { result: 'changed', expiresAt };
   }
