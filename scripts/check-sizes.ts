@@ -1,5 +1,5 @@
 // No function of the packages is longer than 80 lines and no file longer than 400. `long-code.json` lists those
-// that are, so that no other is added and none of them grows. An entry with a `reason` is meant to stay whole.
+// that are, so that no other is added and none of them grows. An entry with a `reason` stays whole and may grow.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -210,7 +210,7 @@ export function findLongCode(files: SourceFile[]): (LongCode & { line: number })
   });
 }
 
-/** Finds code that is too long and not listed, code that grew beyond its entry, and entries without need. */
+/** Finds code that is too long and not listed, code to be split that grew beyond its entry, and entries without need. */
 export function findSizeProblems(files: SourceFile[], listed: readonly LongCode[]): Problem[] {
   const problems: Problem[] = [];
   const rest = new Map(listed.map((entry) => [keyOf(entry), entry]));
@@ -222,7 +222,7 @@ export function findSizeProblems(files: SourceFile[], listed: readonly LongCode[
     if (entry === undefined) {
       const message = `${what} has ${one.lines} lines, of at most ${max}: split it by meaning.`;
       problems.push({ path: one.path, line, message });
-    } else if (one.lines > entry.lines) {
+    } else if (entry.reason === undefined && one.lines > entry.lines) {
       const message = `${what} grew from ${entry.lines} lines in ${listPath} to ${one.lines}: move something out.`;
       problems.push({ path: one.path, line, message });
     }
