@@ -194,7 +194,7 @@ export function togetherTests(test: DefineTest): void {
       [...new Set(fences)].sort((one, other) => one - other),
     );
     const events = (await feedAfter(engine, start)).map(({ id, event }) => `${event} ${id}`);
-    assert.deepEqual(events.sort(), jobs.flatMap(({ id }) => [`claimed ${id}`, `made ${id}`]).sort());
+    assert.deepEqual(events.sort(), jobs.flatMap(({ id }) => [`claimed ${id}`, `created ${id}`]).sort());
     const again = await engine.exchange({ now: t0, settle: [], claim: request, repeat: true });
     assert.deepEqual(
       again.claimed.map(({ id, fence }) => [id, fence]),
