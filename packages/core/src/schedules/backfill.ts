@@ -5,8 +5,8 @@ import type { CompactedSlots, Engine, JobRecord } from '../contract/engine.ts';
 import { isTerminal } from '../contract/job-status.ts';
 import { readMoment } from './calendar/moment.ts';
 import type { BackfillPlan, BackfillRequest, SlotRuns } from './planner/plan-operations.ts';
+import type { Loaded } from './schedule-loader.ts';
 import type { BackfillOptions, BackfillResult } from './schedule-options.ts';
-import type { Loaded } from './writes.ts';
 
 const pageSize = 500;
 

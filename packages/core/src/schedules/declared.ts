@@ -8,9 +8,10 @@ import { scheduleIdOf } from './definition/identity.ts';
 import type { ParsedSchedule, ParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
 import { planEnable, planPause } from './planner/plan-operations.ts';
+import type { Loaded } from './schedule-loader.ts';
 import type { ScheduleDiff } from './schedule-options.ts';
 import type { SchedulesDeps } from './schedules-deps.ts';
-import { isSame, type Loaded, type ScheduleWrites, type Wanted, wantEdit } from './writes.ts';
+import { isSame, type ScheduleWrites, type Wanted, wantEdit } from './writes.ts';
 
 type ReadSchedule = ParsedSchedule & { record: ScheduleRecord };
 

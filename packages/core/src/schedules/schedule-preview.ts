@@ -3,7 +3,7 @@
 import { readMoment } from './calendar/moment.ts';
 import { newestDueSlot } from './planner/jitter.ts';
 import { calendarSlots, previewDelay } from './planner/upcoming-slot.ts';
-import type { Loaded } from './writes.ts';
+import type { Loaded } from './schedule-loader.ts';
 
 /** The next slots that should fire, after an instant or from now on. */
 export function previewSchedule(

@@ -27,6 +27,7 @@ import { readSlotWhy } from './read-slot-why.ts';
 import { readJobInput, ScheduleDrafts, splitType } from './schedule-drafts.ts';
 import { isDisabled, missingSchedule, secondRule, secondType } from './schedule-errors.ts';
 import { listSchedules } from './schedule-list.ts';
+import type { Loaded } from './schedule-loader.ts';
 import {
   type ApplyOptions,
   type BackfillOptions,
@@ -53,7 +54,7 @@ import type { LedgerSlot, Schedule } from './schedule-view.ts';
 import { readViews } from './schedule-views.ts';
 import type { SlotWhy } from './schedule-why.ts';
 import type { SchedulesDeps } from './schedules-deps.ts';
-import { createScheduleWrites, isSame, type Loaded, type ScheduleWrites, wantEdit } from './writes.ts';
+import { createScheduleWrites, isSame, type ScheduleWrites, wantEdit } from './writes.ts';
 
 /** Reads and changes the schedules of a store. Everything that changes one is recorded in the audit. */
 export class Schedules {

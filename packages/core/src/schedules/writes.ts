@@ -1,21 +1,12 @@
 /** How what is asked of a schedule becomes one write: read it, plan, compare and set, and again if someone was faster. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { type DulyError, dulyError, fromPlainError, isDulyError } from '../base/errors.ts';
+import { type DulyError, dulyError, isDulyError } from '../base/errors.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
-import type {
-  Actor,
-  AppliedSchedule,
-  ApplySchedulesInput,
-  Engine,
-  GroupReply,
-  JsonText,
-  ScheduleChange,
-  ScheduleRecord,
-  SlotRow,
-} from '../contract/engine.ts';
-import { createBatcher, isStoreTrouble } from '../store/batcher.ts';
+import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord, SlotRow } from '../contract/engine.ts';
+import { createChangeSender } from './change-sender.ts';
 import { specOf } from './definition/declared.ts';
 import { isRefused, type ScheduleDraft } from './definition/definition.ts';
 import { type ScheduleIdentity, scheduleIdOf } from './definition/identity.ts';
@@ -23,25 +14,15 @@ import { resolveStoredRule } from './definition/planned-rule.ts';
 import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { type ScheduleSpec, serialiseSpec } from './definition/spec.ts';
 import { serialiseState } from './definition/state.ts';
-import { scheduleLeaseMs } from './fire-pass.ts';
-import { activeRuns } from './planner/active-runs.ts';
-import { catchUpPerSecond } from './planner/catch-up-budget.ts';
 import { planCreate } from './planner/plan.ts';
 import { planEdit } from './planner/plan-edit.ts';
 import { planDelete } from './planner/plan-operations.ts';
-import type { Plan, PlanInput } from './planner/plan-types.ts';
+import type { Plan } from './planner/plan-types.ts';
 import { planDeleteUnreadable } from './planner/plan-unreadable.ts';
 import { runSpecOf } from './planner/run-spec.ts';
 import { slotDetailsOf } from './planner/slot-details.ts';
-import { type ReadableSchedule, readSchedule } from './unreadable.ts';
-
-/** A schedule as it stands, with what a plan needs. */
-export interface Loaded {
-  record: ScheduleRecord;
-  parsed: ReadableSchedule;
-  now: number;
-  input: PlanInput;
-}
+import { createScheduleLoader, type Loaded, planLimits, type ScheduleLoader } from './schedule-loader.ts';
+import { readSchedule } from './unreadable.ts';
 
 /** What is to be written. */
 export interface Wanted<Result> {
@@ -94,132 +75,15 @@ export interface ScheduleWrites {
   remove(id: string, note: string | null, isWanted?: (spec: ScheduleSpec) => boolean): Promise<boolean>;
 }
 
-type ChangeGroup = ApplySchedulesInput['groups'][number];
-type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown };
-
-// Some 20 ms of one transaction.
-const togetherMax = 200;
-
 // A conflict means that somebody else made progress, so this is reached only when something is wrong.
 const tryCountMax = 100;
 
 /** Makes it. */
 export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
-  const { actor, node, ids, parsed, clock, random } = options;
-  /** Changes that are asked for while one write is on its way travel together in the next: a thousand schedules are not a thousand commits. */
-  const together = createBatcher<ChangeGroup, ChangeAnswer>({
-    clock,
-    random,
-    maxItems: togetherMax,
-    send: apply,
-  });
-  const limits = { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpPerSecond };
-
-  async function read(id: string): Promise<{ record: ScheduleRecord | null; now: number }> {
-    const engine = await options.engine();
-    const { schedules, now } = await engine.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
-    return { record: schedules[0] ?? null, now };
-  }
-
-  async function toLoaded(record: ScheduleRecord, now: number): Promise<Loaded> {
-    const engine = await options.engine();
-    const one = readSchedule(parsed, record);
-    // Read after the schedule: a run made since then moved its version, and the write is refused.
-    const [active, waited] = await Promise.all([
-      activeRuns(engine, record.id),
-      waitedOf(engine, record.waitsFor),
-    ]);
-    const input: PlanInput = {
-      id: record.id,
-      generation: record.generation,
-      spec: one.spec,
-      rule: one.planRule,
-      state: one.state,
-      now,
-      node,
-      active,
-      activeCount: active.length,
-      waited,
-      limits,
-      newJobId: ids.jobId,
-    };
-    return { record, parsed: one, now, input };
-  }
-
-  /** Never rejects, so that nothing is repeated by itself: a trigger whose outcome is unknown must not be asked for twice. */
-  async function apply(groups: ChangeGroup[]): Promise<ChangeAnswer[]> {
-    const engine = await options.engine();
-    try {
-      return (await engine.applySchedules({ groups })).groups;
-    } catch (error) {
-      if (groups.length === 1 || isStoreTrouble(error)) return groups.map(() => ({ failed: error }));
-      // One that fails the whole call fails alone.
-      const answers: ChangeAnswer[] = [];
-      for (const group of groups) answers.push(...(await apply([group])));
-      return answers;
-    }
-  }
-
-  async function write(change: ScheduleChange): Promise<boolean> {
-    const engine = await options.engine();
-    const group = { actor: actor(), changes: [change] };
-    // A store with many writers is asked for each: together they would all wait for what one of them waits for.
-    const isTogether = engine.info !== undefined && engine.info().isParallel !== true;
-    const answer = isTogether ? await together.push(group) : (await apply([group]))[0];
-    if (answer === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
-    if ('failed' in answer) throw answer.failed;
-    if (answer.ok) return true;
-    if (answer.error.code === 'records_conflict') return false;
-    throw fromPlainError(answer.error);
-  }
-
-  async function put<Result>({ record, parsed: one }: Loaded, wanted: Wanted<Result>): Promise<boolean> {
-    const { plan, spec = one.spec } = wanted;
-    const engine = await options.engine();
-    return write({
-      op: 'put',
-      id: record.id,
-      app: record.app,
-      tenant: record.tenant,
-      name: record.name,
-      expectVersion: record.version,
-      expectGeneration: record.generation,
-      spec: serialiseSpec(spec),
-      state: serialiseState(plan.state),
-      dueAt: plan.dueAt,
-      waitsFor: plan.waitsFor,
-      action: wanted.action,
-      note: wanted.note ?? null,
-      slots: plan.slots,
-      // What was decided before an edit took effect runs as the schedule was then.
-      jobs: plan.runs.map((run) => runSpecOf(record, one.spec.job, run, wanted.jobInput)),
-      cancel: plan.cancel,
-      slotDetails: await slotDetailsOf(engine, plan.mergedInto),
-    });
-  }
-
-  async function loadAny(id: string): Promise<Loaded | null> {
-    const { record, now } = await read(id);
-    return record === null ? null : toLoaded(record, now);
-  }
-
-  async function load(id: string): Promise<Loaded | null> {
-    const loaded = await loadAny(id);
-    const unreadable = loaded?.parsed.unreadable ?? null;
-    if (unreadable !== null) throw unreadable;
-    return loaded;
-  }
-
-  /** What a deletion decides. Nothing where nothing of the schedule can be read here: it can be deleted all the same. */
-  async function leftUndecided(record: ScheduleRecord, now: number): Promise<SlotRow[]> {
-    try {
-      const { input, parsed: one } = await toLoaded(record, now);
-      return one.unreadable === null ? planDelete(input).slots : planDeleteUnreadable(input);
-    } catch (error) {
-      if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
-      throw error;
-    }
-  }
+  const { node, ids, parsed } = options;
+  const loader = createScheduleLoader(options);
+  const { read, loadAny, load } = loader;
+  const write = createChangeSender(options);
 
   const writes: ScheduleWrites = {
     load,
@@ -230,7 +94,8 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
         if (loaded === null) return null;
         const wanted = await planOf(loaded);
         if (wanted === null) return null;
-        if ((await put(loaded, wanted)) && !wanted.again) return wanted.result;
+        const change = await putChange(await options.engine(), loaded, wanted);
+        if ((await write(change)) && !wanted.again) return wanted.result;
       }
       throw tooBusy(id);
     },
@@ -248,7 +113,7 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
         rule: planRule,
         now,
         node,
-        limits,
+        limits: planLimits,
         newJobId: ids.jobId,
       });
       return write({
@@ -284,13 +149,57 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
         if (record === null) return false;
         if (isWanted !== undefined && !isWanted(readSchedule(parsed, record).spec)) return false;
         const expected = { expectVersion: record.version, expectGeneration: record.generation };
-        const slots = await leftUndecided(record, now);
+        const slots = await leftUndecided(loader, record, now);
         if (await write({ op: 'delete', id, ...expected, action: 'delete', slots, note })) return true;
       }
       throw tooBusy(id);
     },
   };
   return writes;
+}
+
+/** What a deletion decides. Nothing where nothing of the schedule can be read here: it can be deleted all the same. */
+async function leftUndecided(
+  { toLoaded }: ScheduleLoader,
+  record: ScheduleRecord,
+  now: number,
+): Promise<SlotRow[]> {
+  try {
+    const { input, parsed: one } = await toLoaded(record, now);
+    return one.unreadable === null ? planDelete(input).slots : planDeleteUnreadable(input);
+  } catch (error) {
+    if (isDulyError(error, 'store_corrupt') || isDulyError(error, 'schema_too_new')) return [];
+    throw error;
+  }
+}
+
+/** What is wanted as one change of the schedule as it was loaded. */
+async function putChange(
+  engine: Pick<Engine, 'get'>,
+  { record, parsed: one }: Loaded,
+  wanted: Wanted<unknown>,
+): Promise<ScheduleChange> {
+  const { plan, spec = one.spec } = wanted;
+  return {
+    op: 'put',
+    id: record.id,
+    app: record.app,
+    tenant: record.tenant,
+    name: record.name,
+    expectVersion: record.version,
+    expectGeneration: record.generation,
+    spec: serialiseSpec(spec),
+    state: serialiseState(plan.state),
+    dueAt: plan.dueAt,
+    waitsFor: plan.waitsFor,
+    action: wanted.action,
+    note: wanted.note ?? null,
+    slots: plan.slots,
+    // What was decided before an edit took effect runs as the schedule was then.
+    jobs: plan.runs.map((run) => runSpecOf(record, one.spec.job, run, wanted.jobInput)),
+    cancel: plan.cancel,
+    slotDetails: await slotDetailsOf(engine, plan.mergedInto),
+  };
 }
 
 /** An edit as it is written: in one step, or in several when the old rule's slots do not all fit into one. */
@@ -323,13 +232,6 @@ function hasSameDecisions(one: ScheduleSpec, other: ScheduleSpec): boolean {
 /** Whether two specs say the same, as JSON keeps them. */
 export function isSame(one: ScheduleSpec, other: ScheduleSpec): boolean {
   return isDeepStrictEqual(JSON.parse(serialiseSpec(one)), JSON.parse(serialiseSpec(other)));
-}
-
-async function waitedOf(engine: Pick<Engine, 'get'>, id: string | null): Promise<PlanInput['waited']> {
-  if (id === null) return null;
-  const [job] = (await engine.get({ ids: [id] })).jobs;
-  if (job === null || job === undefined || job.finishedAt === null) return null;
-  return { id, status: job.status, finishedAt: job.finishedAt };
 }
 
 function tooBusy(id: string) {
