@@ -1,7 +1,7 @@
 import { isDulyError, type Job, type JobLogLine } from '@duly/core';
 import type { JobJson } from '@duly/core/internal';
-import type { JobWatch } from './job-states.ts';
 import type { LiveEvent, LiveStream } from './live-stream.ts';
+import type { JobWatch } from './open-watch.ts';
 
 /** The place in a stream of one job: what was last told of it, and its last log line. */
 export interface JobPlace {

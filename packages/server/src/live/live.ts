@@ -4,9 +4,10 @@ import type { RedactOptions } from '../options.ts';
 import type { EventFilter } from './event-filter.ts';
 import { createChangeTexts, openEventStream } from './event-stream.ts';
 import { createFactCache } from './job-facts.ts';
-import { createJobStates, type JobWatch } from './job-states.ts';
+import { createJobStates } from './job-states.ts';
 import { type JobPlace, openJobStream } from './job-stream.ts';
 import type { LiveStream } from './live-stream.ts';
+import type { JobWatch } from './open-watch.ts';
 
 /** Everything that tells what happens to jobs while it happens. */
 export interface Live {
