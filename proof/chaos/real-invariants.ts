@@ -1,6 +1,6 @@
 /** What holds of real processes beside the invariants of every history: they can be asked what they saw with their own eyes. */
 
-import { scheduleLeaseMs } from '../../packages/core/src/schedules/fire-pass.ts';
+import { scheduleLeaseMs } from '../../packages/core/src/schedules/schedule-lease.ts';
 import { show } from '../checker/facts.ts';
 import type { Invariant } from '../checker/index.ts';
 import type { Answered, Evidence } from '../history.ts';

@@ -1,5 +1,5 @@
 /** What can be done to processes, whatever they store in: killed, stopped, blocked. */
-import { scheduleLeaseMs } from '../../../packages/core/src/schedules/fire-pass.ts';
+import { scheduleLeaseMs } from '../../../packages/core/src/schedules/schedule-lease.ts';
 import { isStopped } from '../../../packages/core/test/processes/freeze.ts';
 import type { FleetProcess } from '../fleet.ts';
 import type { Ground } from '../ground.ts';

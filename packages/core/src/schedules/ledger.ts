@@ -5,7 +5,6 @@ import type { CompactedSlots, Engine, JobRecord, SlotsReply } from '../contract/
 import { isTerminal } from '../contract/job-status.ts';
 import { currentPause } from './definition/state.ts';
 import { isSlotOf } from './finder.ts';
-import { scheduleLeaseMs } from './fire-pass.ts';
 import { changesSince, type LedgerSchedule, scheduleAt } from './history.ts';
 import type { Decision } from './planner/decision.ts';
 import { generationOf } from './planner/fire-id.ts';
@@ -13,6 +12,7 @@ import { graceMsOf } from './planner/grace.ts';
 import { dueAtOf, firstSlotDueFrom, jitterOffsetMs, newestDueSlot } from './planner/jitter.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
+import { scheduleLeaseMs } from './schedule-lease.ts';
 import { type LedgerSlot, type SlotStatus, toCompactedMonth, toSlotRun } from './schedule-view.ts';
 
 /** Which part of the ledger. */

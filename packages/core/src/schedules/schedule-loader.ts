@@ -1,10 +1,10 @@
 // Reads schedules as they stand, with what a plan needs.
 
 import type { Engine, ScheduleRecord } from '../contract/engine.ts';
-import { scheduleLeaseMs } from './fire-pass.ts';
 import { activeRuns } from './planner/active-runs.ts';
 import { catchUpPerSecond } from './planner/catch-up-budget.ts';
 import type { PlanInput } from './planner/plan-types.ts';
+import { scheduleLeaseMs } from './schedule-lease.ts';
 import { type ReadableSchedule, readSchedule } from './unreadable.ts';
 import type { ScheduleWritesOptions } from './writes.ts';
 

@@ -3,11 +3,11 @@
 import { formatDuration } from '../base/duration.ts';
 import { readWallMoment } from './calendar/moment.ts';
 import { currentPause } from './definition/state.ts';
-import { scheduleLeaseMs } from './fire-pass.ts';
 import { reasons } from './planner/decision.ts';
 import { graceMsOf } from './planner/grace.ts';
 import { endOf } from './planner/plan-operations.ts';
 import { undecidedStatus } from './planner/undecided-status.ts';
+import { scheduleLeaseMs } from './schedule-lease.ts';
 import type { ScheduleDeletion } from './schedule-view.ts';
 import { type Answer, dueAt, type EarlierGeneration, type SlotFacts } from './slot-why-facts.ts';
 import { byWhom, capital, clockOf, longDate, rough } from './slot-why-words.ts';

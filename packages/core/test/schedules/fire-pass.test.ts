@@ -7,7 +7,8 @@ import { resolveTask } from '../../src/jobs/task-options.ts';
 import { type EveryDefinition, readDraft } from '../../src/schedules/definition/definition.ts';
 import { scheduleIdOf } from '../../src/schedules/definition/identity.ts';
 import { createParsedSchedules } from '../../src/schedules/definition/schedule-cache.ts';
-import { createFirePass, scheduleLeaseMs } from '../../src/schedules/fire-pass.ts';
+import { createFirePass } from '../../src/schedules/fire-pass.ts';
+import { scheduleLeaseMs } from '../../src/schedules/schedule-lease.ts';
 import { createScheduleWrites } from '../../src/schedules/writes.ts';
 import { openTestStore } from '../worker/setup.ts';
 

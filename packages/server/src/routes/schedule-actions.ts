@@ -1,3 +1,5 @@
+// What can be done to one schedule: pause, resume, revert, trigger, skip a slot, backfill.
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

@@ -1,3 +1,5 @@
+// What an app declares, compared with the store and applied.
+
 import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
 import { secured } from '../auth/secured.ts';
 import type { ServerContext, ServerEnv } from '../http/context.ts';

@@ -1,3 +1,5 @@
+// What the routes of schedules have in common.
+
 import type { Schedule } from '@duly/core';
 import { z } from '@hono/zod-openapi';
 import type { Caller } from '../auth/caller.ts';

@@ -1,3 +1,5 @@
+// The slots of a schedule: those to come, its ledger, and why a slot is what it is.
+
 import {
   explain,
   type LedgerSlot,

@@ -1,3 +1,5 @@
+// Schedules as callers see them, with what is redacted left out.
+
 import type { Schedule, ScheduleDiff } from '@duly/core';
 import { snakeName, toDefinitionJson, toScheduleJson } from '@duly/core/internal';
 import type { z } from '@hono/zod-openapi';
