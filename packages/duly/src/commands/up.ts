@@ -49,12 +49,7 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
   if (serving !== null && start.queues !== undefined) start.queues = [...start.queues, internalQueue];
   let served: Served | null = null;
   let watching: { close(): void } | null = null;
-  const allowCommands = options.allowCommands === true;
-  // Whoever wants commands to be run has jobs of their own, with or without tasks in code: a demo would be in the way.
-  const hasTasks = options.tasks !== false;
-  if (!hasTasks && options.demo) throw usageError('Give --demo or --no-tasks, not both.');
-  const demo = options.demo ? 'always' : allowCommands || !hasTasks ? 'never' : 'if-empty';
-  const reloads = options.reload !== false && demo !== 'always' && hasTasks;
+  const { allowCommands, hasTasks, demo, reloads } = readMode(options);
   if (reloads) followModules();
   const load = (): Promise<NodeDuly> =>
     createNodeDuly(context, {
@@ -123,6 +118,21 @@ export async function up(context: CommandContext, options: UpOptions): Promise<n
       for (const line of text) lines.print(line);
     },
   });
+}
+
+/** What runs here, and whether it is loaded again when files change. */
+function readMode(options: UpOptions) {
+  const allowCommands = options.allowCommands === true;
+  // Whoever wants commands to be run has jobs of their own, with or without tasks in code: a demo would be in the way.
+  const hasTasks = options.tasks !== false;
+  if (!hasTasks && options.demo) throw usageError('Give --demo or --no-tasks, not both.');
+  const demo: 'always' | 'never' | 'if-empty' = options.demo
+    ? 'always'
+    : allowCommands || !hasTasks
+      ? 'never'
+      : 'if-empty';
+  const reloads = options.reload !== false && demo !== 'always' && hasTasks;
+  return { allowCommands, hasTasks, demo, reloads };
 }
 
 /** Reloads when files have changed, one change after the other. */

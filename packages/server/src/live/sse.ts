@@ -85,17 +85,8 @@ export function sseResponse(
           return;
         }
         pending = null;
-        let last = event;
-        if (event !== null) {
-          let text = formatSse(event);
-          while (text.length < pieceLengthMax && last?.event !== 'end') {
-            const more = stream.more();
-            if (more === null) break;
-            last = more;
-            text += formatSse(more);
-          }
-          controller.enqueue(encoder.encode(text));
-        }
+        const { text, last } = gather(stream, event);
+        if (text !== '') controller.enqueue(encoder.encode(text));
         if (last === null || last.event === 'end') {
           close();
           controller.close();
@@ -113,4 +104,18 @@ export function sseResponse(
       'X-Accel-Buffering': 'no',
     },
   });
+}
+
+/** The text of an event and of those that are there already behind it, up to a piece; null: the stream is over. */
+function gather(stream: LiveStream, event: LiveEvent | null): { text: string; last: LiveEvent | null } {
+  if (event === null) return { text: '', last: null };
+  let text = formatSse(event);
+  let last = event;
+  while (text.length < pieceLengthMax && last.event !== 'end') {
+    const more = stream.more();
+    if (more === null) break;
+    last = more;
+    text += formatSse(more);
+  }
+  return { text, last };
 }
