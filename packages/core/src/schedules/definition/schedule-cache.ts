@@ -105,16 +105,6 @@ export function createParsedSchedules(): ParsedSchedules {
     return { text, anchorAt, state, stateText, spec, rule, planRule, ownRule: planRule };
   }
 
-  /** Many at once: a map keeps the places of what was deleted for a while, and who asks for its first key walks over them. */
-  function forgetOldest(): void {
-    let left = forgottenAtOnce;
-    for (const id of remembered.keys()) {
-      remembered.delete(id);
-      left -= 1;
-      if (left === 0) return;
-    }
-  }
-
   return {
     parse({ id, spec: text, state: stateText }) {
       const before = remembered.get(id);
@@ -127,7 +117,7 @@ export function createParsedSchedules(): ParsedSchedules {
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);
-      if (remembered.size > rememberedCountMax) forgetOldest();
+      if (remembered.size > rememberedCountMax) forgetOldest(remembered);
       return known;
     },
     wrote(id, state, stateText) {
@@ -140,4 +130,14 @@ export function createParsedSchedules(): ParsedSchedules {
       if (inMs === null || inMs > rememberedMsMax) remembered.delete(id);
     },
   };
+}
+
+/** Many at once: a map keeps the places of what was deleted for a while, and who asks for its first key walks over them. */
+function forgetOldest(remembered: Map<string, Remembered>): void {
+  let left = forgottenAtOnce;
+  for (const id of remembered.keys()) {
+    remembered.delete(id);
+    left -= 1;
+    if (left === 0) return;
+  }
 }
