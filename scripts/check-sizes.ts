@@ -199,7 +199,7 @@ export function findLongCode(files: SourceFile[]): (LongCode & { line: number })
     const fileLines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
     const file = { path, name: wholeFile, lines: fileLines, line: 1 };
     const functions = measureFunctions(text).filter(({ lines }) => lines > functionLinesMax);
-    // Two of the same name are told apart by their order.
+    // Functions of the same name differ by their order.
     const seen = new Map<string, number>();
     const named = functions.map((one) => {
       const count = (seen.get(one.name) ?? 0) + 1;

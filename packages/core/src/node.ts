@@ -299,7 +299,7 @@ function createNodeWorker(
   return { worker: created, heartbeats };
 }
 
-/** Creates the pass that takes over ended leases. `nextAt`: when the next lease or start deadline ends, as the last pass found. */
+/** Creates the pass that takes over ended leases. `nextAt`: when the next lease or start deadline ends. */
 function createNodeReap({ id, engine, options, isAlone, events, virtual }: NodeOptions): {
   pass: () => Promise<number>;
   nextAt(): number | null;

@@ -26,15 +26,15 @@ export interface CoordinationDeps {
 
 /** Locks, elections and single executions of one Duly. */
 export interface Coordination {
-  /** Locks that are renewed and given back by hand. */
+  /** Locks that their caller renews and releases. */
   readonly locks: Locks;
   /** What every lock of this Duly is held with. */
   deps(): LockDeps;
   /** Stands for election until it resigns or the Duly stops. */
   leader(name: string, options: LeaderOptions | undefined): Leadership;
   /**
-   * Waits for work under locks until the drain limit, then aborts it and releases its locks while the store is open. Ends every
-   * candidacy.
+   * Waits for work under locks until the drain limit, then aborts it and releases its locks while the store is
+   * open. Ends every candidacy.
    */
   stop(limitMs: number, reason: Error): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Which job is meant, how it is read from a call, and the errors for one that is not there.
+// Which job a call means, and the errors for a job that does not exist.
 
 import { type Duration, parseDuration } from '../base/duration.ts';
 import { dulyError } from '../base/errors.ts';

@@ -1,4 +1,4 @@
-// What an answer to "why" about a job is made from.
+// The facts behind an answer to "why" about a job.
 
 import type { Count, CountsReply, Gate, JobRecord, NodesReply } from '../contract/engine.ts';
 import type { JobStatus } from '../contract/job-status.ts';

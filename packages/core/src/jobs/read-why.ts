@@ -1,4 +1,4 @@
-// Reads what an answer to "why" about a job is made from.
+// Reads the facts behind an answer to "why" about a job.
 
 import type { CountsReply, JobRecord } from '../contract/engine.ts';
 import { nodeSilentMs } from '../contract/timings.ts';

@@ -1,4 +1,4 @@
-// The error of a job, as one that can be thrown.
+// The result of a job, or its error as an Error that can be thrown.
 
 import { dulyError, fromPlainError, toPlainError } from '../base/errors.ts';
 import type { JobRecord } from '../contract/engine.ts';

@@ -1,4 +1,4 @@
-// Reads what an answer to "why" about a slot is made from.
+// Reads the facts behind an answer to "why" about a slot.
 
 import type { AuditRow, Engine, JobRecord } from '../contract/engine.ts';
 import { isSlotOf, readSlot } from './finder.ts';

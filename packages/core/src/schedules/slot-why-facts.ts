@@ -1,4 +1,4 @@
-// What an answer to "why" about a slot is made from.
+// The facts behind an answer to "why" about a slot.
 
 import type { AuditRow, CompactedSlots, JobRecord, SlotsReply } from '../contract/engine.ts';
 import type { LedgerSchedule } from './history.ts';

@@ -23,11 +23,11 @@ export interface JobReads {
   duly: Duly;
   clock: Clock;
   redact: Required<RedactOptions>;
-  /** Whether somebody still watches this job. */
+  /** Whether a watcher of this job is left. */
   isWatched(id: string): boolean;
 }
 
-/** One job that somebody watches: as it was last read, and who is told of it. */
+/** One watched job: its state as it was last read, and its watchers. */
 export class WatchedJob {
   readonly id: string;
   readonly #reads: JobReads;

@@ -1,4 +1,4 @@
-// The thread of a store: calls to it and their answers, and another thread after one that ended by itself.
+// The thread of a store: calls, answers, and a new thread after the old one ended unexpectedly.
 
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
@@ -11,7 +11,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** What the thread is told of by itself, without having been asked. */
+/** What the thread sends without a question. */
 export type ThreadNews = Exclude<
   FromThread,
   { kind: 'open' | 'refused' | 'reply' | 'begun' | 'error' | 'ping' }

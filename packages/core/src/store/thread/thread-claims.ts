@@ -61,7 +61,7 @@ export class ThreadClaims {
     this.#parked.get(claim.node)?.onFailed(claim, fromPlainError(error), tookMs);
   }
 
-  /** Parks the claims in another thread. What was given at the last moment, and was not told, ends with its leases. */
+  /** Parks the claims in another thread. Jobs that the old one claimed and did not report end with their leases. */
   resume(): void {
     for (const [node, { delivered }] of this.#parked)
       this.#thread().post({ kind: 'parked-open', node, delivered });
