@@ -1,9 +1,9 @@
 // What of each engine's SQL is released, in sql/released.json. Steps of the schema that are released never change: stores have
 // them. A released function set never changes either: `npm run generate` gives functions whose text differs the next number.
-// `node scripts/released-sql.ts` records a release: all steps of the schema, and the open function set.
+// `node scripts/release-sql.ts` records a release.
 
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Problem, root } from './source-text.ts';
 
@@ -16,7 +16,8 @@ export interface ReleasedSql {
 }
 
 const enginesFolder = join(root, 'packages/core/src/engines');
-const fileName = 'released.json';
+/** The file in an engine's sql folder. */
+export const releasedFile = 'released.json';
 
 /** The SHA-256 of a text, as hex digits. */
 export function sha256(text: string): string {
@@ -25,7 +26,7 @@ export function sha256(text: string): string {
 
 /** What is released of the SQL in this folder. */
 export function readReleased(folder: string): ReleasedSql {
-  const path = join(folder, fileName);
+  const path = join(folder, releasedFile);
   if (!existsSync(path)) return { schema: {}, functionSets: [] };
   return JSON.parse(readFileSync(path, 'utf8')) as ReleasedSql;
 }
@@ -65,33 +66,9 @@ export function findReleaseProblems(): Problem[] {
   });
 }
 
-function sqlFolders(): string[] {
+/** The sql folder of each engine. */
+export function sqlFolders(): string[] {
   return readdirSync(enginesFolder)
     .map((name) => join(enginesFolder, name, 'sql'))
     .filter((folder) => existsSync(folder));
-}
-
-async function recordRelease(): Promise<void> {
-  const { readSqlFolder, readFunctions } = await import('./embed-sql.ts');
-  for (const folder of sqlFolders()) {
-    const { functionSets } = readReleased(folder);
-    const { functions } = readSqlFolder(folder);
-    const hash = sha256(readFunctions(functions));
-    const files = readdirSync(join(folder, 'schema')).sort();
-    const hashes = files.map((file) => [file, sha256(readFileSync(join(folder, 'schema', file), 'utf8'))]);
-    const released: ReleasedSql = {
-      schema: Object.fromEntries(hashes),
-      functionSets:
-        functions.length === 0 || functionSets.at(-1) === hash ? functionSets : [...functionSets, hash],
-    };
-    writeFileSync(join(folder, fileName), `${JSON.stringify(released, null, 2)}\n`);
-    console.log(`wrote ${relative(root, join(folder, fileName))}`);
-  }
-}
-
-if (import.meta.main) {
-  const problems = findReleaseProblems();
-  for (const { path, message } of problems) console.error(`${path} ${message}`);
-  if (problems.length > 0) process.exitCode = 1;
-  else await recordRelease();
 }
