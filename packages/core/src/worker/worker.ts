@@ -14,11 +14,11 @@ import { settlementOf } from '../lifecycle/settle.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
 import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
 import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
-import { type Attempt, type AttemptHost, type Completion, startAttempt } from './attempt.ts';
+import type { Attempt, Completion } from './attempt.ts';
 import { createReporter, joinReports } from './reporter.ts';
+import { createRunningAttempts } from './running-attempts.ts';
 import { settleInTransaction } from './settle-in-transaction.ts';
 import { createThroughputEstimate } from './throughput.ts';
-import { createTimeouts } from './timeouts.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
@@ -148,7 +148,6 @@ export function createWorker(options: WorkerOptions): Worker {
   });
   const ids = createIds({ clock, random });
   const throughput = createThroughputEstimate(clock);
-  const reporter = createReporter({ engine, clock, random });
   const main: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
   /** Used while there is more to do than one exchange after the other can carry, and for what falls due while one is on its way. */
   const second: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
@@ -171,14 +170,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const loop = loopOf(() => pass(main));
   const secondLoop = engine.info().isParallel === true ? loopOf(passBeside) : null;
 
-  // By fence: an old attempt of a job may still run when this worker takes the job again.
-  const running = new Map<number, Attempt>();
-  const runningByType = new Map<string, number>();
-  /** Attempts that are decided while their handlers still run. */
-  let zombieCount = 0;
-  let isAloneRunning = false;
-  /** Fences of the attempts of internal tasks that run. */
-  const internalRunning = new Set<number>();
+  /** Jobs that run or wait for capacity, by task. */
+  const countByType = new Map<string, number>();
   let internalElapsed = Number.NEGATIVE_INFINITY;
   /** Claimed, and without capacity yet. */
   let waiting: Waiting[] = [];
@@ -211,15 +204,14 @@ export function createWorker(options: WorkerOptions): Worker {
   const watchers = new Set<() => void>();
   /** Aborted when the end no longer waits for the store. */
   const gaveUp = new AbortController();
-  const timeouts = createTimeouts({ clock, all: () => running.values() });
-  const host: AttemptHost = {
-    ...{ engine, clock, random, heartbeats, reporter, timeouts },
+  const attempts = createRunningAttempts({
+    ...{ engine, clock, random, heartbeats, reporter: createReporter({ engine, clock, random }) },
     onEntered: (job) => events.emit('started', { job }),
     onLate: () => noteSkipped('late'),
     onProgress: (job, progress) => events.emit('progress', { job, progress }),
     onDecided: decided,
     onEnded: ended,
-  };
+  });
 
   // --------------------------------------------------------------------------------------------- one pass
 
@@ -290,7 +282,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function isQuiet(): boolean {
     return (
-      running.size === 0 &&
+      attempts.count() === 0 &&
       waiting.length === 0 &&
       outbox.length === 0 &&
       unknownRequests.length === 0 &&
@@ -335,7 +327,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     // It freed all its capacity and ran dry while the store was asked, and there is more: the next jobs are prefetched while this
     // one runs, so that both work at once.
-    const hasRunDry = waiting.length === 0 && running.size < concurrency && endedCount >= concurrency;
+    const hasRunDry = waiting.length === 0 && attempts.count() < concurrency && endedCount >= concurrency;
     // A claim for nothing is told of what this worker may not take yet.
     const isMore = reply.more && exchange.claim !== null && exchange.claim.limit > 0;
     prefetchCount =
@@ -411,7 +403,7 @@ export function createWorker(options: WorkerOptions): Worker {
   // --------------------------------------------------------------------------------------------- claiming
 
   function takesNothing(): boolean {
-    return draining !== null || isAloneRunning || zombieCount >= concurrency || isBehind();
+    return draining !== null || attempts.isAlone() || attempts.abandonedCount() >= concurrency || isBehind();
   }
 
   /** Whether too many outcomes wait to be recorded, or one of them for too long. */
@@ -439,7 +431,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Attempts that count against the concurrency: all but those in the capacity for internal work. */
   function ordinaryCount(): number {
-    return running.size - Math.min(internalCapacity, internalRunning.size);
+    return attempts.count() - Math.min(internalCapacity, attempts.internalCount());
   }
 
   function isInternal(type: string): boolean {
@@ -448,9 +440,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** How many internal jobs a worker may take that has no capacity for others. */
   function internalLimit(): number {
-    if (draining !== null || isAloneRunning || isBehind() || reserved > 0 || waiting.length > 0) return 0;
+    if (draining !== null || attempts.isAlone() || isBehind() || reserved > 0 || waiting.length > 0) return 0;
     if (queues !== null && !queues.includes(internalQueue)) return 0;
-    const free = internalCapacity - internalRunning.size;
+    const free = internalCapacity - attempts.internalCount();
     if (free > 0) for (const { queue } of tasks.values()) if (queue === internalQueue) return free;
     return 0;
   }
@@ -486,13 +478,13 @@ export function createWorker(options: WorkerOptions): Worker {
     if (limit <= 0) return null;
     const isSoloOverdue = soloSinceElapsed !== null && clock.elapsed() - soloSinceElapsed > soloPatienceMs;
     // Handlers that were given up may never end; a job that waits to be alone does not wait for them for ever.
-    const runningCount = isSoloOverdue ? running.size - zombieCount : running.size;
+    const runningCount = isSoloOverdue ? attempts.count() - attempts.abandonedCount() : attempts.count();
     const isIdle = runningCount === 0 && waiting.length === 0 && reserved === 0;
     const wanted: ClaimRequest['tasks'] = [];
     // Otherwise it only asks whether the job still waits, and takes nothing until everything here has ended.
     const isTaking = isIdle || !isSoloOverdue;
     for (const task of tasks.values()) {
-      const taken = runningByType.get(task.name) ?? 0;
+      const taken = countByType.get(task.name) ?? 0;
       const left = task.concurrency === null ? limit : Math.min(limit, task.concurrency - taken);
       if (left > 0) wanted.push({ type: task.name, version: task.version, limit: left });
     }
@@ -553,14 +545,14 @@ export function createWorker(options: WorkerOptions): Worker {
   function startWaiting(): void {
     let count = 0;
     const passedOver: typeof waiting = [];
-    while (count < waiting.length && !isAloneRunning) {
+    while (count < waiting.length && !attempts.isAlone()) {
       const one = waiting[count] as Waiting;
       if (
         ordinaryCount() >= concurrency &&
-        !(isInternal(one.job.type) && internalRunning.size < internalCapacity)
+        !(isInternal(one.job.type) && attempts.internalCount() < internalCapacity)
       )
         break;
-      if (mustRunAlone(one.job) && running.size - zombieCount > 0) break;
+      if (mustRunAlone(one.job) && !attempts.areAllDecided()) break;
       count++;
       if (hasCapacity(one.job.type)) start(one);
       else passedOver.push(one);
@@ -576,10 +568,7 @@ export function createWorker(options: WorkerOptions): Worker {
    */
   function hasCapacity(type: string): boolean {
     const limit = tasks.get(type)?.concurrency ?? null;
-    if (limit === null) return true;
-    let count = 0;
-    for (const { job } of running.values()) if (job.type === type) count++;
-    return count < limit;
+    return limit === null || attempts.countOf(type) < limit;
   }
 
   function start({ job, takenElapsed }: Waiting): void {
@@ -589,15 +578,11 @@ export function createWorker(options: WorkerOptions): Worker {
       send(job, { kind: 'released', started: false, stopped: true }, null);
       return;
     }
-    isAloneRunning = mustRunAlone(job);
-    if (task.queue === internalQueue) internalRunning.add(job.fence);
-    running.set(job.fence, startAttempt(host, { job, task, takenElapsed }));
+    attempts.start(job, task, takenElapsed);
   }
 
   function decided(attempt: Attempt, outcome: Outcome | null, completion: Completion | null): void {
     const { job } = attempt;
-    zombieCount++;
-    if (mustRunAlone(job)) isAloneRunning = false;
     const left = attempt.takeReport();
     if (outcome !== null && completion !== null) {
       finishing++;
@@ -641,18 +626,14 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function ended({ job, isReleased }: Attempt): void {
-    zombieCount--;
     // Only now: a handler that is decided and still runs frees no capacity.
     if (!isReleased) {
       throughput.count();
       endedCount++;
     }
-    running.delete(job.fence);
-    internalRunning.delete(job.fence);
     countType(job.type, -1);
     startWaiting();
-    if (running.size === 0 && waiting.length === 0) throughput.rest();
-    timeouts.ended();
+    if (attempts.count() === 0 && waiting.length === 0) throughput.rest();
     loop.wake();
     changed();
   }
@@ -666,9 +647,9 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function countType(type: string, by: 1 | -1): void {
-    const count = (runningByType.get(type) ?? 0) + by;
-    if (count === 0) runningByType.delete(type);
-    else runningByType.set(type, count);
+    const count = (countByType.get(type) ?? 0) + by;
+    if (count === 0) countByType.delete(type);
+    else countByType.set(type, count);
   }
 
   /** Counts a job whose handler was not entered. One event for all of a turn: there may be thousands. */
@@ -705,9 +686,9 @@ export function createWorker(options: WorkerOptions): Worker {
     startWaiting();
   }
 
-  function onHeartbeat({ fence, heartbeat, isPresumed }: HeartbeatResult): void {
-    if (isPresumed === true) running.get(fence)?.presumeLost();
-    else running.get(fence)?.abort(heartbeat.state === 'lost' ? 'lost' : 'cancelled');
+  function onHeartbeat(news: HeartbeatResult): void {
+    attempts.onHeartbeat(news);
+    const { fence, heartbeat } = news;
     const index = waiting.findIndex(({ job }) => job.fence === fence);
     if (index === -1) return;
     const { job } = waiting[index] as { job: ClaimedJob };
@@ -755,13 +736,11 @@ export function createWorker(options: WorkerOptions): Worker {
     parkedClaim?.close().then(noLonger, noLonger);
     returnJobs(waiting.splice(0));
     waitTimer?.cancel();
-    const undecided = (): Attempt[] => [...running.values()].filter((attempt) => !attempt.isZombie());
-    const allDecided = (): boolean => running.size === zombieCount;
-    await until(() => allDecided() || isDrainAborted, limitMs);
-    if (!allDecided()) {
-      for (const attempt of undecided()) attempt.abort('shutdown');
-      if (!(await until(allDecided, shutdownMomentMs))) {
-        for (const attempt of undecided()) attempt.release();
+    await until(() => attempts.areAllDecided() || isDrainAborted, limitMs);
+    if (!attempts.areAllDecided()) {
+      for (const attempt of attempts.undecided()) attempt.abort('shutdown');
+      if (!(await until(attempts.areAllDecided, shutdownMomentMs))) {
+        for (const attempt of attempts.undecided()) attempt.release();
       }
     }
     const isHandedIn = (): boolean =>
@@ -831,13 +810,13 @@ export function createWorker(options: WorkerOptions): Worker {
       isDrainAborted = true;
       changed();
     },
-    runningCount: () => running.size,
+    runningCount: () => attempts.count(),
     unrecordedCount,
     isIdle: () => isQuiet() && reserved === 0,
     notReady() {
       if (draining !== null) return 'The worker is draining.';
       if (isBehind()) return 'Outcomes wait to be recorded because the store is slow or away.';
-      if (zombieCount < concurrency) return null;
+      if (attempts.abandonedCount() < concurrency) return null;
       return `All ${concurrency} concurrency slots are held by handlers that ignored their timeout or cancellation.`;
     },
   };
