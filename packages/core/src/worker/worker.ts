@@ -5,19 +5,18 @@ import { createIds } from '../base/ids.ts';
 import { createLoop, type Loop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
 import { replyElapsed } from '../base/reply-elapsed.ts';
-import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../contract/engine.ts';
+import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply } from '../contract/engine.ts';
 import { mustRunAlone } from '../contract/job-status.ts';
 import { internalQueue } from '../jobs/built-in-tasks.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
 import type { Outcome } from '../lifecycle/outcome.ts';
-import { settlementOf } from '../lifecycle/settle.ts';
 import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
 import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
 import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
 import type { Attempt, Completion } from './attempt.ts';
-import { createReporter, joinReports } from './reporter.ts';
+import { type Batch, createOutbox, type Outgoing } from './outbox.ts';
+import { createReporter } from './reporter.ts';
 import { createRunningAttempts } from './running-attempts.ts';
-import { settleInTransaction } from './settle-in-transaction.ts';
 import { createThroughputEstimate } from './throughput.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
@@ -72,22 +71,15 @@ export interface Worker {
   notReady(): string | null;
 }
 
-interface Outgoing {
-  job: ClaimedJob;
-  settlement: Settlement;
-  /** When its attempt was decided, by the monotonic clock. */
-  decidedElapsed: number;
-}
-
 interface Exchange {
-  settle: Outgoing[];
+  batch: Batch;
   claim: ClaimRequest | null;
   repeat: boolean;
-  /** Whether it carries one settlement alone, because one of many was refused. */
-  isIsolated?: boolean;
   /** Whether it asks for internal work only: its answer says nothing of other jobs. */
   isInternal?: boolean;
 }
+
+const nothingToSettle: Batch = { settle: [], isIsolated: false };
 
 /** A job that was taken, and when by the monotonic clock. */
 interface Waiting {
@@ -117,7 +109,6 @@ const defaultConcurrency = 20;
 const defaultLeaseMs = 30_000;
 // Beyond this one exchange takes longer than the attempts it brings.
 const claimMax = 2_000;
-const settleMax = 2_000;
 // A claimed job that waits this long for capacity is released: another worker may have some.
 const waitForCapacityMs = 250;
 // A job that must run alone has waited long enough for a moment when nothing runs.
@@ -187,13 +178,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const requestedElapsed = new Map<ClaimRequest, number>();
   const skipped = { late: 0, released: 0 };
   let isPassSkipped = false;
-  const outbox: Outgoing[] = [];
-  /** Decided attempts whose last report is still on its way. */
-  let finishing = 0;
   /** Claims that travelled with other calls whose answers were lost. Their capacity stays reserved. */
   const unknownRequests: { claim: ClaimRequest; sinceElapsed: number }[] = [];
-  /** After a refusal, so many settlements travel one by one, to find the one that is refused. */
-  let isolatingCount = 0;
   let soloSinceElapsed: number | null = null;
   let draining: Promise<void> | null = null;
   let isDrainAborted = false;
@@ -202,8 +188,13 @@ export function createWorker(options: WorkerOptions): Worker {
   let unsubscribe: (() => void) | null = null;
   let parkedClaim: ParkedClaim | null = null;
   const watchers = new Set<() => void>();
-  /** Aborted when the end no longer waits for the store. */
-  const gaveUp = new AbortController();
+  const outbox = createOutbox({
+    ...{ engine, clock, random, tasks, heartbeats, events, onFinished: changed },
+    onWaiting() {
+      loop.wake();
+      changed();
+    },
+  });
   const attempts = createRunningAttempts({
     ...{ engine, clock, random, heartbeats, reporter: createReporter({ engine, clock, random }) },
     onEntered: (job) => events.emit('started', { job }),
@@ -233,7 +224,7 @@ export function createWorker(options: WorkerOptions): Worker {
     let reply: ExchangeReply;
     try {
       reply = await engine.exchange({
-        settle: exchange.settle.map(({ settlement }) => settlement),
+        settle: exchange.batch.settle.map(({ settlement }) => settlement),
         claim: exchange.claim,
         ...(exchange.repeat ? { repeat: true } : {}),
       });
@@ -256,7 +247,7 @@ export function createWorker(options: WorkerOptions): Worker {
       else if (main.sent === null) loop.wakeWithin(waitMs);
       return Number.POSITIVE_INFINITY;
     }
-    if (second.unanswered === null && (prefetchCount === 0 || isolatingCount > 0))
+    if (second.unanswered === null && (prefetchCount === 0 || outbox.isIsolating()))
       return Number.POSITIVE_INFINITY;
     const waitMs = await pass(second);
     // The first may have slept through the end of this one's work, and only it looks on.
@@ -266,7 +257,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Whether a job fell due since the first exchange went out: that one, which may wait for a disk, will not bring it. */
   function isDueBeside(): boolean {
-    if (main.sent === null || second.unanswered !== null || isolatingCount > 0) return false;
+    if (main.sent === null || second.unanswered !== null || outbox.isIsolating()) return false;
     const { dueElapsed } = nextDue;
     return dueElapsed !== null && main.sentElapsed < dueElapsed && dueElapsed <= clock.elapsed();
   }
@@ -277,16 +268,16 @@ export function createWorker(options: WorkerOptions): Worker {
     const claim = createClaim(concurrency - ordinaryCount() - waiting.length);
     if (claim === null || claim.limit === 0) return null;
     reserved += claim.limit;
-    return { settle: [], claim, repeat: false };
+    return { batch: nothingToSettle, claim, repeat: false };
   }
 
   function isQuiet(): boolean {
     return (
       attempts.count() === 0 &&
       waiting.length === 0 &&
-      outbox.length === 0 &&
+      outbox.waiting().length === 0 &&
       unknownRequests.length === 0 &&
-      finishing === 0 &&
+      outbox.unfinishedCount() === 0 &&
       !isAsking()
     );
   }
@@ -301,27 +292,22 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function compose(): Exchange | null {
-    const unknown = isolatingCount > 0 ? null : takeUnknownRequest();
-    const settle = outbox.splice(0, isolatingCount > 0 ? 1 : settleMax);
-    if (unknown !== null) return { settle, claim: unknown, repeat: true };
-    const ordinary = isolatingCount > 0 ? null : createClaim();
-    const internal = isolatingCount > 0 || ordinary !== null ? null : createInternalClaim();
+    const isIsolating = outbox.isIsolating();
+    const unknown = isIsolating ? null : takeUnknownRequest();
+    const batch = outbox.takeBatch();
+    if (unknown !== null) return { batch, claim: unknown, repeat: true };
+    const ordinary = isIsolating ? null : createClaim();
+    const internal = isIsolating || ordinary !== null ? null : createInternalClaim();
     const claim = ordinary ?? internal;
-    if (settle.length === 0 && claim === null) return null;
+    if (batch.settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
-    return { settle, claim, repeat: false, isIsolated: isolatingCount > 0, isInternal: internal !== null };
+    return { batch, claim, repeat: false, isInternal: internal !== null };
   }
 
   function finish(exchange: Exchange, reply: ExchangeReply, sentElapsed: number): number {
     const arrivedElapsed = clock.elapsed();
-    if (exchange.isIsolated === true) isolatingCount = Math.max(0, isolatingCount - 1);
     reserved -= exchange.claim?.limit ?? 0;
-    if (exchange.settle.length > 0 && heartbeats.followsStoreCalls !== true) {
-      heartbeats.drop(exchange.settle.map(({ job }) => job));
-    }
-    let place = 0;
-    for (const outgoing of exchange.settle)
-      reportSettled(outgoing, reply.settled[place++] as 'done' | 'lost');
+    outbox.recorded(exchange.batch, reply.settled);
     if (exchange.claim !== null && exchange.isInternal !== true) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
@@ -343,7 +329,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const isOld = exchange.repeat && first !== undefined;
     takeClaimed(reply.claimed, exchange.repeat, sentElapsed - (isOld ? sinceClaimMs(first, reply.now) : 0));
     if (prefetchCount > 0) secondLoop?.wake();
-    events.emit('passes', { claimed: reply.claimed.length, settled: exchange.settle.length });
+    events.emit('passes', { claimed: reply.claimed.length, settled: exchange.batch.settle.length });
     const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
     changed();
@@ -352,7 +338,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function nextWaitMs(reply: ExchangeReply | null, isMore: boolean): number {
     // The wake for an unknown request is used up when the pass after it repeated an exchange instead.
-    if (outbox.length > 0 || unknownRequests.length > 0 || reply === null) return 0;
+    if (outbox.waiting().length > 0 || unknownRequests.length > 0 || reply === null) return 0;
     // The capacity is in use: the next attempt that ends wakes the loop. Capacity that is only requested may be free again before that.
     if (requested === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
@@ -377,27 +363,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (exchange.repeat && exchange.claim !== null)
       unknownRequests.unshift({ claim: exchange.claim, sinceElapsed: clock.elapsed() });
     else reserved -= exchange.claim?.limit ?? 0;
-    const [only] = exchange.settle;
-    if (only === undefined) return;
-    if (exchange.settle.length > 1 || exchange.claim !== null) {
-      outbox.unshift(...exchange.settle);
-      isolatingCount += exchange.settle.length;
-      return;
-    }
-    // Refused alone. Its lease ends by itself, and the job is then judged as lost.
-    if (exchange.isIsolated === true) isolatingCount = Math.max(0, isolatingCount - 1);
-    heartbeats.drop([{ id: only.job.id, fence: only.job.fence }]);
-    events.emit('lost', only);
-  }
-
-  function reportSettled(outgoing: Outgoing, answer: 'done' | 'lost'): void {
-    const { job, settlement } = outgoing;
-    if (answer === 'lost') {
-      events.emit('lost', { job, settlement });
-      return;
-    }
-    events.emit('settled', { job, status: settlement.to, settlement });
-    if (settlement.error !== null) events.emit('failed', { job, status: settlement.to, settlement });
+    outbox.refused(exchange.batch, { isMixed: exchange.claim !== null });
   }
 
   // --------------------------------------------------------------------------------------------- claiming
@@ -415,11 +381,14 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Outcomes on their way and those that wait for an exchange; in each list the oldest is the first. */
   function unrecordedLists(): (readonly Outgoing[])[] {
-    return [outbox, ...[main, second].map((line) => (line.sent ?? line.unanswered)?.settle ?? [])];
+    return [
+      outbox.waiting(),
+      ...[main, second].map((line) => (line.sent ?? line.unanswered)?.batch.settle ?? []),
+    ];
   }
 
   function unrecordedCount(): number {
-    return unrecordedLists().reduce((sum, list) => sum + list.length, finishing);
+    return unrecordedLists().reduce((sum, list) => sum + list.length, outbox.unfinishedCount());
   }
 
   /** How many more jobs to claim: the free capacity, or more when attempts end so fast that capacity is free by the time of the reply. */
@@ -507,7 +476,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     reserved += claim.limit;
-    const waitMs = finish({ settle: [], claim, repeat: false }, reply, clock.elapsed() - tookMs);
+    const waitMs = finish({ batch: nothingToSettle, claim, repeat: false }, reply, clock.elapsed() - tookMs);
     if (waitMs <= 0) loop.wake();
     // The loop sleeps by an older answer.
     else if (reply.nextDueAt !== null) loop.wakeWithin(waitMs);
@@ -575,7 +544,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const task = tasks.get(job.type);
     if (task === undefined) {
       countType(job.type, -1);
-      send(job, { kind: 'released', started: false, stopped: true }, null);
+      outbox.send(job, { kind: 'released', started: false, stopped: true }, null);
       return;
     }
     attempts.start(job, task, takenElapsed);
@@ -583,46 +552,17 @@ export function createWorker(options: WorkerOptions): Worker {
 
   function decided(attempt: Attempt, outcome: Outcome | null, completion: Completion | null): void {
     const { job } = attempt;
-    const left = attempt.takeReport();
-    if (outcome !== null && completion !== null) {
-      finishing++;
-      void Promise.resolve(left).then((body) => finishInTransaction(job, outcome, completion, body));
-    } else if (outcome === null) {
+    const report = attempt.takeReport();
+    if (outcome === null) {
       heartbeats.drop([{ id: job.id, fence: job.fence }]);
       if (attempt.isReleased) noteSkipped('released');
       else events.emit('lost', { job, settlement: null });
       changed();
-    } else if (left instanceof Promise) {
-      finishing++;
-      void left.then((body) => {
-        finishing--;
-        send(job, outcome, body);
-      });
+    } else if (completion !== null) {
+      outbox.sendCompleted(job, outcome, completion, report);
     } else {
-      send(job, outcome, left);
+      outbox.send(job, outcome, report);
     }
-  }
-
-  /** The handler completed its job in a transaction of the user's own: what became of that is found out apart from the others. */
-  async function finishInTransaction(
-    job: ClaimedJob,
-    outcome: Outcome,
-    completion: Completion,
-    left: Settlement['report'],
-  ): Promise<void> {
-    const settlement = await settleInTransaction({
-      ...{ engine, clock, random, job, outcome, completion },
-      report: joinReports(completion.report, left),
-      backoff: tasks.get(job.type)?.retry.custom ?? null,
-      onError: (error) =>
-        events.emit('error', { error, doing: 'settling a job that was completed in a transaction' }),
-      signal: gaveUp.signal,
-    });
-    heartbeats.drop([{ id: job.id, fence: job.fence }]);
-    if (settlement === null) events.emit('lost', { job, settlement: completion.settlement });
-    else reportSettled({ job, settlement, decidedElapsed: clock.elapsed() }, 'done');
-    finishing--;
-    changed();
   }
 
   function ended({ job, isReleased }: Attempt): void {
@@ -634,14 +574,6 @@ export function createWorker(options: WorkerOptions): Worker {
     countType(job.type, -1);
     startWaiting();
     if (attempts.count() === 0 && waiting.length === 0) throughput.rest();
-    loop.wake();
-    changed();
-  }
-
-  function send(job: ClaimedJob, outcome: Outcome, report: Settlement['report']): void {
-    const backoff = tasks.get(job.type)?.retry.custom ?? null;
-    const settlement = settlementOf({ job, outcome, report, random, backoff });
-    outbox.push({ job, settlement, decidedElapsed: clock.elapsed() });
     loop.wake();
     changed();
   }
@@ -673,7 +605,7 @@ export function createWorker(options: WorkerOptions): Worker {
         noteSkipped('released');
         continue;
       }
-      send(job, { kind: 'released', started: false, stopped: true }, null);
+      outbox.send(job, { kind: 'released', started: false, stopped: true }, null);
     }
   }
 
@@ -745,18 +677,18 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     const isHandedIn = (): boolean =>
       !isParked &&
-      outbox.length === 0 &&
+      outbox.waiting().length === 0 &&
       unknownRequests.length === 0 &&
-      finishing === 0 &&
+      outbox.unfinishedCount() === 0 &&
       reserved === 0 &&
       [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
     if (!(await until(() => isHandedIn() || isStoreGone, flushMs)) && !isStoreGone) {
       const error = new Error(
-        `${outbox.length} outcomes could not be handed in; their leases end by themselves.`,
+        `${outbox.waiting().length} outcomes could not be handed in; their leases end by themselves.`,
       );
       events.emit('error', { error, doing: 'draining' });
     }
-    gaveUp.abort();
+    outbox.giveUp();
     unsubscribe?.();
     await Promise.all([loop.stop(), secondLoop?.stop()]);
   }
