@@ -14,6 +14,7 @@ import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
 import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
 import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
 import type { Attempt, Completion } from './attempt.ts';
+import { createDrain } from './drain.ts';
 import { type Batch, createOutbox, type Outgoing } from './outbox.ts';
 import { createReporter } from './reporter.ts';
 import { createRunningAttempts } from './running-attempts.ts';
@@ -121,13 +122,9 @@ const fruitlessMs = 50;
 const internalCapacity = 2;
 // A full worker looks for internal work at most this often, however many jobs it hears of.
 const internalEveryMs = 50;
-// From the shutdown signal to the release: time to write a line, not to finish.
-const shutdownMomentMs = 1_000;
 // While outcomes cannot be recorded no work is taken: a crash would repeat all of it. Two full exchanges and what ends meanwhile are usual.
 const unrecordedMax = 6_000;
 const unrecordedMsMax = 2_000;
-// A store that is away at the end is not waited for longer; the leases end by themselves.
-const flushMs = 10_000;
 
 /** Makes a worker. It does nothing until `start`. */
 export function createWorker(options: WorkerOptions): Worker {
@@ -149,9 +146,8 @@ export function createWorker(options: WorkerOptions): Worker {
       random,
       pass,
       onError(error) {
-        if (isDulyError(error, 'store_moved')) isStoreGone = true;
         events.emit('error', { error, doing: 'exchanging outcomes for work' });
-        if (isStoreGone) changed();
+        if (isDulyError(error, 'store_moved')) drain.onStoreGone();
       },
       // Outcomes must arrive before other nodes take ended leases over (maintenance/contact.ts).
       maxBackoffMs: Math.min(backoffMsMax, leaseMs / 6),
@@ -181,18 +177,13 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Claims that travelled with other calls whose answers were lost. Their capacity stays reserved. */
   const unknownRequests: { claim: ClaimRequest; sinceElapsed: number }[] = [];
   let soloSinceElapsed: number | null = null;
-  let draining: Promise<void> | null = null;
-  let isDrainAborted = false;
-  /** The store was moved: nothing can be handed in any more. */
-  let isStoreGone = false;
   let unsubscribe: (() => void) | null = null;
   let parkedClaim: ParkedClaim | null = null;
-  const watchers = new Set<() => void>();
   const outbox = createOutbox({
-    ...{ engine, clock, random, tasks, heartbeats, events, onFinished: changed },
+    ...{ engine, clock, random, tasks, heartbeats, events, onFinished: () => drain.check() },
     onWaiting() {
       loop.wake();
-      changed();
+      drain.check();
     },
   });
   const attempts = createRunningAttempts({
@@ -202,6 +193,31 @@ export function createWorker(options: WorkerOptions): Worker {
     onProgress: (job, progress) => events.emit('progress', { job, progress }),
     onDecided: decided,
     onEnded: ended,
+  });
+  const drain = createDrain({
+    ...{ clock, attempts },
+    stopIntake(onStopped) {
+      if (parkedClaim === null) onStopped();
+      else parkedClaim.close().then(onStopped, onStopped);
+      returnJobs(waiting.splice(0));
+      waitTimer?.cancel();
+    },
+    isAllSent: () =>
+      outbox.waiting().length === 0 &&
+      unknownRequests.length === 0 &&
+      outbox.unfinishedCount() === 0 &&
+      reserved === 0 &&
+      [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null),
+    onUnsent() {
+      const count = outbox.waiting().length;
+      const error = new Error(`${count} outcomes could not be handed in; their leases end by themselves.`);
+      events.emit('error', { error, doing: 'draining' });
+    },
+    async stop() {
+      outbox.giveUp();
+      unsubscribe?.();
+      await Promise.all([loop.stop(), secondLoop?.stop()]);
+    },
   });
 
   // --------------------------------------------------------------------------------------------- one pass
@@ -332,7 +348,7 @@ export function createWorker(options: WorkerOptions): Worker {
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.batch.settle.length });
     const isIdle = isQuiet();
     if (isIdle && exchange.claim !== null && !reply.more) events.emit('idle', { nextDueAt: reply.nextDueAt });
-    changed();
+    drain.check();
     return exchange.claim === null ? nextWaitMs(null, false) : nextWaitMs(reply, isMore);
   }
 
@@ -369,7 +385,7 @@ export function createWorker(options: WorkerOptions): Worker {
   // --------------------------------------------------------------------------------------------- claiming
 
   function takesNothing(): boolean {
-    return draining !== null || attempts.isAlone() || attempts.abandonedCount() >= concurrency || isBehind();
+    return drain.hasStarted() || attempts.isAlone() || attempts.abandonedCount() >= concurrency || isBehind();
   }
 
   /** Whether too many outcomes wait to be recorded, or one of them for too long. */
@@ -409,7 +425,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** How many internal jobs a worker may take that has no capacity for others. */
   function internalLimit(): number {
-    if (draining !== null || attempts.isAlone() || isBehind() || reserved > 0 || waiting.length > 0) return 0;
+    if (drain.hasStarted() || attempts.isAlone() || isBehind() || reserved > 0 || waiting.length > 0)
+      return 0;
     if (queues !== null && !queues.includes(internalQueue)) return 0;
     const free = internalCapacity - attempts.internalCount();
     if (free > 0) for (const { queue } of tasks.values()) if (queue === internalQueue) return free;
@@ -505,7 +522,7 @@ export function createWorker(options: WorkerOptions): Worker {
       countType(job.type, 1);
       waiting.push({ job, takenElapsed });
     }
-    if (draining !== null) returnJobs(waiting.splice(0));
+    if (drain.hasStarted()) returnJobs(waiting.splice(0));
     else startWaiting();
   }
 
@@ -557,7 +574,7 @@ export function createWorker(options: WorkerOptions): Worker {
       heartbeats.drop([{ id: job.id, fence: job.fence }]);
       if (attempt.isReleased) noteSkipped('released');
       else events.emit('lost', { job, settlement: null });
-      changed();
+      drain.check();
     } else if (completion !== null) {
       outbox.sendCompleted(job, outcome, completion, report);
     } else {
@@ -575,7 +592,7 @@ export function createWorker(options: WorkerOptions): Worker {
     startWaiting();
     if (attempts.count() === 0 && waiting.length === 0) throughput.rest();
     loop.wake();
-    changed();
+    drain.check();
   }
 
   function countType(type: string, by: 1 | -1): void {
@@ -634,69 +651,10 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   }
 
-  // --------------------------------------------------------------------------------------------- the end
-
-  function changed(): void {
-    for (const check of [...watchers]) check();
-  }
-
-  /** Waits until something holds, but not longer than this; tells whether it does. */
-  function until(holds: () => boolean, limitMs: number): Promise<boolean> {
-    if (holds()) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const end = (result: boolean): void => {
-        watchers.delete(check);
-        timer.cancel();
-        resolve(result);
-      };
-      const check = (): void => {
-        if (holds()) end(true);
-      };
-      const timer = clock.after(limitMs, () => end(false));
-      watchers.add(check);
-    });
-  }
-
-  async function drainOnce(limitMs: number): Promise<void> {
-    // After this call `draining` is set, and nothing is claimed any more.
-    await null;
-    let isParked = parkedClaim !== null;
-    const noLonger = () => {
-      isParked = false;
-      changed();
-    };
-    parkedClaim?.close().then(noLonger, noLonger);
-    returnJobs(waiting.splice(0));
-    waitTimer?.cancel();
-    await until(() => attempts.areAllDecided() || isDrainAborted, limitMs);
-    if (!attempts.areAllDecided()) {
-      for (const attempt of attempts.undecided()) attempt.abort('shutdown');
-      if (!(await until(attempts.areAllDecided, shutdownMomentMs))) {
-        for (const attempt of attempts.undecided()) attempt.release();
-      }
-    }
-    const isHandedIn = (): boolean =>
-      !isParked &&
-      outbox.waiting().length === 0 &&
-      unknownRequests.length === 0 &&
-      outbox.unfinishedCount() === 0 &&
-      reserved === 0 &&
-      [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null);
-    if (!(await until(() => isHandedIn() || isStoreGone, flushMs)) && !isStoreGone) {
-      const error = new Error(
-        `${outbox.waiting().length} outcomes could not be handed in; their leases end by themselves.`,
-      );
-      events.emit('error', { error, doing: 'draining' });
-    }
-    outbox.giveUp();
-    unsubscribe?.();
-    await Promise.all([loop.stop(), secondLoop?.stop()]);
-  }
-
   return {
     events,
     start() {
-      if (draining !== null) return;
+      if (drain.hasStarted()) return;
       unsubscribe ??= engine.subscribe((notification) => {
         // Disconnected: it may sleep less long from now on.
         if ((notification === 'jobs' && parkedClaim?.isUsed() !== true) || notification === 'disconnected')
@@ -732,21 +690,15 @@ export function createWorker(options: WorkerOptions): Worker {
         isPassSkipped = false;
         loop.wake();
       }
-      changed();
+      drain.check();
     },
-    drain({ limitMs }) {
-      draining ??= drainOnce(limitMs);
-      return draining;
-    },
-    abortDrain() {
-      isDrainAborted = true;
-      changed();
-    },
+    drain: ({ limitMs }) => drain.start(limitMs),
+    abortDrain: () => drain.abort(),
     runningCount: () => attempts.count(),
     unrecordedCount,
     isIdle: () => isQuiet() && reserved === 0,
     notReady() {
-      if (draining !== null) return 'The worker is draining.';
+      if (drain.hasStarted()) return 'The worker is draining.';
       if (isBehind()) return 'Outcomes wait to be recorded because the store is slow or away.';
       if (attempts.abandonedCount() < concurrency) return null;
       return `All ${concurrency} concurrency slots are held by handlers that ignored their timeout or cancellation.`;
