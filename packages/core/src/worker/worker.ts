@@ -4,17 +4,18 @@ import { isDulyError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import { createLoop, type Loop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
-import { replyElapsed } from '../base/reply-elapsed.ts';
 import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply } from '../contract/engine.ts';
 import { mustRunAlone } from '../contract/job-status.ts';
 import { internalQueue } from '../jobs/built-in-tasks.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
 import type { Outcome } from '../lifecycle/outcome.ts';
-import { isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
+import { isUnknownOutcome } from '../store/batcher.ts';
 import { type HeartbeatResult, type Heartbeats, heldLeaseOf, sinceClaimMs } from '../store/heartbeats.ts';
 import type { ParkedClaim, ParkedClaimOptions } from '../store/parked-claim.ts';
 import type { Attempt, Completion } from './attempt.ts';
 import { createDrain } from './drain.ts';
+import { createExchangeLine, type Exchange } from './exchange-line.ts';
+import { createNextDue } from './next-due.ts';
 import { type Batch, createOutbox, type Outgoing } from './outbox.ts';
 import { createReporter } from './reporter.ts';
 import { createRunningAttempts } from './running-attempts.ts';
@@ -72,38 +73,12 @@ export interface Worker {
   notReady(): string | null;
 }
 
-interface Exchange {
-  batch: Batch;
-  claim: ClaimRequest | null;
-  repeat: boolean;
-  /** Whether it asks for internal work only: its answer says nothing of other jobs. */
-  isInternal?: boolean;
-}
-
 const nothingToSettle: Batch = { settle: [], isIsolated: false };
 
 /** A job that was taken, and when by the monotonic clock. */
 interface Waiting {
   job: ClaimedJob;
   takenElapsed: number;
-}
-
-/** A way to the store: one exchange at a time. */
-interface ExchangeLine {
-  /** The one that is on its way. */
-  sent: Exchange | null;
-  /** When that was, by the monotonic clock. */
-  sentElapsed: number;
-  /** One whose answer was lost, to be repeated as it was. */
-  unanswered: Exchange | null;
-}
-
-/** What the store said of the time to come, by the newest of its answers. */
-interface NextDue {
-  /** The store's instant of that answer. */
-  now: number;
-  /** When the next job falls due, by the monotonic clock; null: none is known, or there is more to do than to wait for it. */
-  dueElapsed: number | null;
 }
 
 const defaultConcurrency = 20;
@@ -136,10 +111,17 @@ export function createWorker(options: WorkerOptions): Worker {
   });
   const ids = createIds({ clock, random });
   const throughput = createThroughputEstimate(clock);
-  const main: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
+  const nextDue = createNextDue(clock);
+  const lineOptions = { engine, clock, onReply: finish, onRefused: fail, onNothing: idleWaitMs };
+  const main = createExchangeLine({
+    ...lineOptions,
+    onSend(sentElapsed) {
+      const dueElapsed = nextDue.dueElapsed();
+      if (dueElapsed !== null && dueElapsed > sentElapsed) secondLoop?.wakeWithin(dueElapsed - sentElapsed);
+    },
+  });
   /** Used while there is more to do than one exchange after the other can carry, and for what falls due while one is on its way. */
-  const second: ExchangeLine = { sent: null, sentElapsed: 0, unanswered: null };
-  let nextDue: NextDue = { now: 0, dueElapsed: null };
+  const second = createExchangeLine(lineOptions);
   const loopOf = (pass: () => Promise<number>): Loop =>
     createLoop({
       clock,
@@ -154,7 +136,7 @@ export function createWorker(options: WorkerOptions): Worker {
       // Every wait that a pass answers is bounded by `maxSleepMs` already; on virtual time that is no bound at all.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });
-  const loop = loopOf(() => pass(main));
+  const loop = loopOf(() => main.pass(compose));
   const secondLoop = engine.info().isParallel === true ? loopOf(passBeside) : null;
 
   /** Jobs that run or wait for capacity, by task. */
@@ -207,7 +189,7 @@ export function createWorker(options: WorkerOptions): Worker {
       unknownRequests.length === 0 &&
       outbox.unfinishedCount() === 0 &&
       reserved === 0 &&
-      [main, second].every(({ sent, unanswered }) => sent === null && unanswered === null),
+      [main, second].every((line) => !line.isSending() && !line.mustRepeat()),
     onUnsent() {
       const count = outbox.waiting().length;
       const error = new Error(`${count} outcomes could not be handed in; their leases end by themselves.`);
@@ -222,50 +204,25 @@ export function createWorker(options: WorkerOptions): Worker {
 
   // --------------------------------------------------------------------------------------------- one pass
 
-  async function pass(line: ExchangeLine, composed: () => Exchange | null = compose): Promise<number> {
-    const exchange = line.unanswered ?? composed();
-    if (exchange === null) {
-      // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
-      isPassSkipped = reserved > 0;
-      const internalWaitMs = internalElapsed + internalEveryMs - clock.elapsed();
-      return internalLimit() > 0 && internalWaitMs > 0
-        ? Math.min(maxSleepMs(), internalWaitMs)
-        : maxSleepMs();
-    }
-    line.sent = exchange;
-    line.sentElapsed = clock.elapsed();
-    if (line === main && nextDue.dueElapsed !== null && nextDue.dueElapsed > line.sentElapsed) {
-      secondLoop?.wakeWithin(nextDue.dueElapsed - line.sentElapsed);
-    }
-    let reply: ExchangeReply;
-    try {
-      reply = await engine.exchange({
-        settle: exchange.batch.settle.map(({ settlement }) => settlement),
-        claim: exchange.claim,
-        ...(exchange.repeat ? { repeat: true } : {}),
-      });
-    } catch (error) {
-      fail(line, exchange, error);
-      throw error;
-    } finally {
-      line.sent = null;
-    }
-    line.unanswered = null;
-    return finish(exchange, reply, line.sentElapsed);
+  function idleWaitMs(): number {
+    // Every place is promised to a claim that travels with an enqueue. Whatever woke us is looked at once that has its answer.
+    isPassSkipped = reserved > 0;
+    const internalWaitMs = internalElapsed + internalEveryMs - clock.elapsed();
+    return internalLimit() > 0 && internalWaitMs > 0 ? Math.min(maxSleepMs(), internalWaitMs) : maxSleepMs();
   }
 
   /** A second exchange beside the first: a store that works on several at once is then never without one while answers are read here. */
   async function passBeside(): Promise<number> {
     if (isDueBeside()) {
-      const waitMs = await pass(second, composeBeside);
+      const waitMs = await second.pass(composeBeside);
       // The first sleeps by an older answer, or will go by this one when it has its own.
       if (waitMs <= 0) loop.wake();
-      else if (main.sent === null) loop.wakeWithin(waitMs);
+      else if (!main.isSending()) loop.wakeWithin(waitMs);
       return Number.POSITIVE_INFINITY;
     }
-    if (second.unanswered === null && (prefetchCount === 0 || outbox.isIsolating()))
+    if (!second.mustRepeat() && (prefetchCount === 0 || outbox.isIsolating()))
       return Number.POSITIVE_INFINITY;
-    const waitMs = await pass(second);
+    const waitMs = await second.pass(compose);
     // The first may have slept through the end of this one's work, and only it looks on.
     if (prefetchCount === 0) loop.wake();
     return waitMs;
@@ -273,9 +230,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Whether a job fell due since the first exchange went out: that one, which may wait for a disk, will not bring it. */
   function isDueBeside(): boolean {
-    if (main.sent === null || second.unanswered !== null || outbox.isIsolating()) return false;
-    const { dueElapsed } = nextDue;
-    return dueElapsed !== null && main.sentElapsed < dueElapsed && dueElapsed <= clock.elapsed();
+    if (!main.isSending() || second.mustRepeat() || outbox.isIsolating()) return false;
+    const dueElapsed = nextDue.dueElapsed();
+    return dueElapsed !== null && main.sentElapsed() < dueElapsed && dueElapsed <= clock.elapsed();
   }
 
   /** Only asks for work. Capacity is reserved for the first, which as a rule finds nothing: a job without capacity waits, or is released. */
@@ -284,7 +241,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const claim = createClaim(concurrency - ordinaryCount() - waiting.length);
     if (claim === null || claim.limit === 0) return null;
     reserved += claim.limit;
-    return { batch: nothingToSettle, claim, repeat: false };
+    return { batch: nothingToSettle, claim, isRepeated: false, isInternal: false };
   }
 
   function isQuiet(): boolean {
@@ -311,20 +268,20 @@ export function createWorker(options: WorkerOptions): Worker {
     const isIsolating = outbox.isIsolating();
     const unknown = isIsolating ? null : takeUnknownRequest();
     const batch = outbox.takeBatch();
-    if (unknown !== null) return { batch, claim: unknown, repeat: true };
+    if (unknown !== null) return { batch, claim: unknown, isRepeated: true, isInternal: false };
     const ordinary = isIsolating ? null : createClaim();
     const internal = isIsolating || ordinary !== null ? null : createInternalClaim();
     const claim = ordinary ?? internal;
     if (batch.settle.length === 0 && claim === null) return null;
     reserved += claim?.limit ?? 0;
-    return { batch, claim, repeat: false, isInternal: internal !== null };
+    return { batch, claim, isRepeated: false, isInternal: internal !== null };
   }
 
   function finish(exchange: Exchange, reply: ExchangeReply, sentElapsed: number): number {
     const arrivedElapsed = clock.elapsed();
     reserved -= exchange.claim?.limit ?? 0;
     outbox.recorded(exchange.batch, reply.settled);
-    if (exchange.claim !== null && exchange.isInternal !== true) {
+    if (exchange.claim !== null && !exchange.isInternal) {
       soloSinceElapsed = reply.soloSinceAt === null ? null : arrivedElapsed - (reply.now - reply.soloSinceAt);
     }
     // It freed all its capacity and ran dry while the store was asked, and there is more: the next jobs are prefetched while this
@@ -335,15 +292,14 @@ export function createWorker(options: WorkerOptions): Worker {
     prefetchCount =
       hasRunDry && isMore ? Math.min(claimMax, Math.max(2 * prefetchCount, reply.claimed.length)) : 0;
     endedCount = 0;
-    if (exchange.claim !== null && reply.now >= nextDue.now) {
-      const isCalm = !isMore && reply.nextDueAt !== null && reply.nextDueAt > reply.now;
-      const repliedElapsed = replyElapsed(sentElapsed, arrivedElapsed);
-      const dueElapsed = isCalm ? repliedElapsed + (reply.nextDueAt as number) - reply.now : null;
-      nextDue = { now: reply.now, dueElapsed };
-    }
+    if (exchange.claim !== null) nextDue.learn(reply, { isMore, sentElapsed, arrivedElapsed });
     const [first] = reply.claimed;
-    const isOld = exchange.repeat && first !== undefined;
-    takeClaimed(reply.claimed, exchange.repeat, sentElapsed - (isOld ? sinceClaimMs(first, reply.now) : 0));
+    const isOld = exchange.isRepeated && first !== undefined;
+    takeClaimed(
+      reply.claimed,
+      exchange.isRepeated,
+      sentElapsed - (isOld ? sinceClaimMs(first, reply.now) : 0),
+    );
     if (prefetchCount > 0) secondLoop?.wake();
     events.emit('passes', { claimed: reply.claimed.length, settled: exchange.batch.settle.length });
     const isIdle = isQuiet();
@@ -359,24 +315,15 @@ export function createWorker(options: WorkerOptions): Worker {
     if (requested === 0 && claimLimit() <= 0 && internalLimit() <= 0) return maxSleepMs();
     const isDueAlready = isMore || (reply.nextDueAt !== null && reply.nextDueAt <= reply.now);
     if (isDueAlready) return reply.claimed.length > 0 ? 0 : fruitlessMs;
-    // The newest answer rules: what this one saw coming, another that went out beside it may have taken.
-    const { dueElapsed } = nextDue;
-    if (dueElapsed === null) return reply.now < nextDue.now && reply.nextDueAt !== null ? 0 : maxSleepMs();
-    return Math.min(maxSleepMs(), Math.max(0, dueElapsed - clock.elapsed()));
+    return Math.min(maxSleepMs(), nextDue.waitMs(reply) ?? Number.POSITIVE_INFINITY);
   }
 
-  const isAsking = (): boolean => main.sent !== null || second.sent !== null;
+  const isAsking = (): boolean => main.isSending() || second.isSending();
 
-  /** After a failed exchange: repeat it as it was, or, if it was refused, find out what for. */
-  function fail(line: ExchangeLine, exchange: Exchange, error: unknown): void {
-    // What a full or locked store refused today it takes tomorrow; outcomes are not thrown away for that.
-    if (isStoreTrouble(error)) {
-      line.unanswered = { ...exchange, repeat: true };
-      return;
-    }
-    line.unanswered = null;
+  /** Finds out what the store refused. */
+  function fail(exchange: Exchange): void {
     // A claim that is repeated may have been given leases before: it is repeated again, without what was refused.
-    if (exchange.repeat && exchange.claim !== null)
+    if (exchange.isRepeated && exchange.claim !== null)
       unknownRequests.unshift({ claim: exchange.claim, sinceElapsed: clock.elapsed() });
     else reserved -= exchange.claim?.limit ?? 0;
     outbox.refused(exchange.batch, { isMixed: exchange.claim !== null });
@@ -397,10 +344,7 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Outcomes on their way and those that wait for an exchange; in each list the oldest is the first. */
   function unrecordedLists(): (readonly Outgoing[])[] {
-    return [
-      outbox.waiting(),
-      ...[main, second].map((line) => (line.sent ?? line.unanswered)?.batch.settle ?? []),
-    ];
+    return [outbox.waiting(), main.unrecorded(), second.unrecorded()];
   }
 
   function unrecordedCount(): number {
@@ -493,7 +437,11 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     reserved += claim.limit;
-    const waitMs = finish({ batch: nothingToSettle, claim, repeat: false }, reply, clock.elapsed() - tookMs);
+    const waitMs = finish(
+      { batch: nothingToSettle, claim, isRepeated: false, isInternal: false },
+      reply,
+      clock.elapsed() - tookMs,
+    );
     if (waitMs <= 0) loop.wake();
     // The loop sleeps by an older answer.
     else if (reply.nextDueAt !== null) loop.wakeWithin(waitMs);
