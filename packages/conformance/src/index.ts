@@ -7,6 +7,7 @@ import { changeFeedTests } from './changes.ts';
 import { dedupeTests } from './dedupe.ts';
 import { enqueueTests } from './enqueue.ts';
 import { exchangeTests } from './exchange.ts';
+import { foldTests } from './folds.ts';
 import { gateTests } from './gates.ts';
 import { heartbeatTests } from './heartbeat.ts';
 import { lockTests } from './locks.ts';
@@ -49,6 +50,7 @@ const chapters: Chapter[] = [
   { title: 'change', define: changeTests },
   { title: 'transitions', define: transitionTests },
   { title: 'dedupe', define: dedupeTests },
+  { title: 'folds', define: foldTests },
   { title: 'serial', define: serialTests },
   { title: 'gates', define: gateTests },
   { title: 'pauses', define: pauseTests },
