@@ -71,6 +71,20 @@ export interface CreatedJob {
   origin: string;
 }
 
+/** What a job takes over from a call that replaces it, besides its input and its due instant. */
+export type ReplacedFields = Pick<
+  CreatedJob,
+  | 'version'
+  | 'queue'
+  | 'priority'
+  | 'rankOffsetMs'
+  | 'startDeadlineMs'
+  | 'maxAttempts'
+  | 'timeoutMs'
+  | 'retry'
+  | 'delivery'
+>;
+
 /** Somebody made a public call: `task.now`, `schedules.pause` … */
 export interface Asked extends Stamped {
   kind: 'asked';
@@ -85,7 +99,9 @@ export interface Asked extends Stamped {
     inMs: number | null;
     dueAt: number | null;
     /** What else was given with the call. */
-    options?: Partial<Pick<CreatedJob, 'serial' | 'queue' | 'tenant' | 'priority'>>;
+    options?: Partial<
+      Pick<CreatedJob, 'serial' | 'queue' | 'tenant' | 'priority' | 'maxAttempts' | 'timeoutMs'>
+    >;
   };
 }
 
@@ -219,6 +235,8 @@ export interface Changed extends Stamped {
   moved?: { wantedAt: number; dueAt: number | null };
   /** Of a fold: the key under which the call was folded; null: it was a child that was there already. */
   key?: { type: string; tenant: string | null; key: string } | null;
+  /** Of a cancel that named a dedupe key instead of a job; `id` is the holder of the key. */
+  byKey?: { type: string; tenant: string | null; key: string };
   /** Of a fold: what came with the call, whether the holder takes it over, and when it is due now. */
   folded?: {
     /** The job that the call would have made. */
@@ -228,6 +246,7 @@ export interface Changed extends Stamped {
     /** How long after its making it may be put off; left out: for ever. */
     maxWaitMs?: number;
     replaces: boolean;
+    fields: ReplacedFields;
     dueAt: number;
     /** The sender did not know whether an earlier, equal one had arrived. */
     repeat?: boolean;
@@ -356,6 +375,8 @@ export interface Applied extends Stamped {
   result: 'applied' | 'conflict' | 'refused';
   /** The version that was expected; null: none was to exist. */
   expectVersion: number | null;
+  /** The generation that was expected; left out: any. */
+  expectGeneration?: number;
   version: number | null;
   generation: number | null;
   /** The spec that it has from now on; null for a delete. */
@@ -375,6 +396,8 @@ export interface Locked extends Stamped {
   name: string;
   verb: 'acquire' | 'renew' | 'release';
   result: 'acquired' | 'refused' | 'kept' | 'lost';
+  /** Of an acquire: the same token is the same holder; left out: it is not noted. */
+  token?: string;
   fence: number;
   untilAt: number | null;
 }

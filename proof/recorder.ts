@@ -10,7 +10,7 @@ import type {
 } from '../packages/core/src/contract/engine.ts';
 import { mapVerbs } from '../packages/core/src/contract/verbs.ts';
 import type { StoredRetry } from '../packages/core/src/lifecycle/retry.ts';
-import type { CreatedJob, HistoryEvent, WriteEvent } from './history.ts';
+import type { CreatedJob, HistoryEvent, ReplacedFields, WriteEvent } from './history.ts';
 
 type Reported = { [Verb in EngineVerb]?: (input: Input<Verb>, reply: Answer<Verb>) => HistoryEvent[] };
 type Input<Verb extends EngineVerb> = Parameters<Engine[Verb]>[0];
@@ -85,14 +85,8 @@ function recorded(node: string): Reported {
         for (const [j, { id, status, deduped, dueAt }] of (group.ok ? group.items : []).entries()) {
           // Folded into the holder of its key, which may have been moved by it.
           if (!deduped) continue;
-          const {
-            id: call,
-            type,
-            tenant,
-            dedupe,
-            input: given,
-            due,
-          } = (input.groups[i] as (typeof input.groups)[number]).jobs[j] as JobSpec;
+          const spec = (input.groups[i] as (typeof input.groups)[number]).jobs[j] as JobSpec;
+          const { id: call, type, tenant, dedupe, input: given, due } = spec;
           const key = dedupe === null ? null : { type, tenant, key: dedupe.key };
           events.push({
             kind: 'changed',
@@ -109,6 +103,7 @@ function recorded(node: string): Reported {
               wantedAt: dueOf({ due }, reply.now),
               ...(dedupe?.maxWaitMs == null ? {} : { maxWaitMs: dedupe.maxWaitMs }),
               replaces: dedupe !== null && dedupe.mode !== 'drop',
+              fields: replacedFieldsOf(spec),
               dueAt,
               ...(input.repeat === true ? { repeat: true } : {}),
             },
@@ -174,11 +169,13 @@ function recorded(node: string): Reported {
     cancel: (input, reply) =>
       reply.groups.flatMap((group, i) =>
         group.ok
-          ? group.items.flatMap(({ id, result, status }): HistoryEvent[] => {
+          ? group.items.flatMap(({ id, result, status }, j): HistoryEvent[] => {
               if (id === null) return [];
-              const { mode, actor } = input.groups[i] as (typeof input.groups)[number];
+              const { mode, actor, targets } = input.groups[i] as (typeof input.groups)[number];
               const verb = mode === 'terminate' ? 'terminate' : 'cancel';
-              return [{ kind: 'changed', at: reply.now, node, verb, id, result, status, actor }];
+              const target = targets[j];
+              const byKey = target !== undefined && 'key' in target ? { byKey: target } : {};
+              return [{ kind: 'changed', at: reply.now, node, verb, id, result, status, actor, ...byKey }];
             })
           : [],
       ),
@@ -248,6 +245,7 @@ function recorded(node: string): Reported {
             action: change.action,
             result: group.ok ? 'applied' : group.error.code === 'records_conflict' ? 'conflict' : 'refused',
             expectVersion: change.expectVersion,
+            ...(change.expectGeneration === undefined ? {} : { expectGeneration: change.expectGeneration }),
             version: applied?.version ?? null,
             generation: applied?.generation ?? null,
             spec: change.op === 'put' ? change.spec : null,
@@ -268,6 +266,7 @@ function recorded(node: string): Reported {
         name: input.name,
         verb: 'acquire',
         result: reply.acquired ? 'acquired' : 'refused',
+        token: input.token,
         fence: reply.fence,
         untilAt: reply.untilAt,
       },
@@ -393,6 +392,21 @@ function pauseUntilAt(state: string): number | null {
 
 function dueOf({ due }: Pick<JobSpec, 'due'>, now: number): number {
   return 'at' in due ? due.at : now + due.inMs;
+}
+
+function replacedFieldsOf({
+  version,
+  queue,
+  priority,
+  rankOffsetMs,
+  startDeadlineMs,
+  policy,
+}: JobSpec): ReplacedFields {
+  const { maxAttempts, timeoutMs, retry, delivery } = policy;
+  return {
+    ...{ version, queue, priority, rankOffsetMs, startDeadlineMs },
+    ...{ maxAttempts, timeoutMs, retry: retry as StoredRetry, delivery },
+  };
 }
 
 function toCreated(

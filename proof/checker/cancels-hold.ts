@@ -1,5 +1,6 @@
 import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
 import type { Evidence, HistoryEvent } from '../history.ts';
+import { DedupeKeys, keyName } from '../model/dedupe-keys.ts';
 import { type Facts, isOver, type Lease, show } from './facts.ts';
 import type { Exercise, Invariant } from './invariant.ts';
 
@@ -9,21 +10,25 @@ interface Ended {
   /** Index of the event that ended it. */
   index: number;
   by: string;
-  /** `asked`: it ran and was asked; `ask`: if it runs; `terminate`: whatever it does; `unstarted`: only if nobody had it yet. */
-  mode: 'ask' | 'asked' | 'terminate' | 'unstarted';
+  /**
+   * `asked`: it ran and was asked; `ask`: if it runs; `terminate`: whatever it does; `unstarted`: only if it was never claimed;
+   * `follow-up`: it waited behind the holder of a key that a cancel named.
+   */
+  mode: 'ask' | 'asked' | 'terminate' | 'unstarted' | 'follow-up';
 }
 
 /** See `promise`. */
 export const cancelsHold: Invariant = {
   name: 'cancels-hold',
   promise:
-    'What was asked to cancel is CANCELLED, at once unless it runs, and never starts again; so is what an overlap policy ends, and what waits when its schedule is deleted. Nobody is told of a cancel, and nothing is CANCELLED, unless somebody asked.',
-  parts: ['ask', 'asked', 'terminate', 'unstarted', 'cancelled'],
+    'What was asked to cancel is CANCELLED, at once unless it runs, and never starts again; so is the follow-up behind the holder of a key that was cancelled, what an overlap policy ends, and what waits when its schedule is deleted. Nobody is told of a cancel, and nothing is CANCELLED, unless somebody asked.',
+  parts: ['ask', 'asked', 'terminate', 'unstarted', 'follow-up', 'cancelled'],
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const { isComplete, unorderedMs = 0 } = evidence;
     const jobs = new Map(evidence.final.jobs.map((job) => [job.id, job]));
-    for (const { id, at, index, by, mode } of endsOf(evidence)) {
+    const ends = endsOf(evidence, facts);
+    for (const { id, at, index, by, mode } of ends) {
       const acts = (facts.touched.get(id) ?? []).filter(({ verb }) => verb === 'retry' || verb === 'delete');
       if (!isComplete && acts.some((act) => act.at >= at - unorderedMs)) continue;
       // What was deleted or brought back later is judged by what happened until then.
@@ -76,7 +81,7 @@ export const cancelsHold: Invariant = {
       } else if (evidence.isSettled && !isOver(job)) fail(`is ${job.status}`);
     }
     // Where notes are missing, whoever asked may be among them.
-    return isComplete ? [...problems, ...unaskedProblems(evidence, facts, exercise)] : problems;
+    return isComplete ? [...problems, ...unaskedProblems(evidence, facts, ends, exercise)] : problems;
   },
 };
 
@@ -114,11 +119,12 @@ function isSettledBefore(
 function unaskedProblems(
   evidence: Evidence,
   facts: Facts,
+  ends: readonly Ended[],
   exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
   const asks = new Map<string, Pick<Ended, 'at' | 'mode'>[]>();
-  for (const { id, at, mode } of [...endsOf(evidence), ...cleanupEndsOf(evidence.events)])
+  for (const { id, at, mode } of [...ends, ...cleanupEndsOf(evidence.events)])
     asks.set(id, [...(asks.get(id) ?? []), { at, mode }]);
   /**
    * Whether somebody had asked by then, since it was last brought back before `lifeAt`. Its schedule's deletion asks only for what nobody has.
@@ -173,8 +179,9 @@ function cleanupEndsOf(events: Evidence['events']): Pick<Ended, 'id' | 'at' | 'm
 }
 
 /** Everything that somebody, or a policy, ended. */
-function endsOf({ events, isComplete }: Evidence): Ended[] {
-  const ends: Ended[] = [];
+function endsOf(evidence: Evidence, facts: Facts): Ended[] {
+  const { events, isComplete } = evidence;
+  const ends: Ended[] = isComplete ? followUpEndsOf(evidence, facts) : [];
   /** The runs of each schedule that were made so far. */
   const runs = new Map<string, string[]>();
   for (const [index, event] of events.entries()) {
@@ -198,4 +205,29 @@ function endsOf({ events, isComplete }: Evidence): Ended[] {
       ends.push({ id, at, index, by: `the deletion of ${event.scheduleId}`, mode: 'unstarted' });
   }
   return ends;
+}
+
+/** Follow-ups behind the holders of keys that a cancel named. Whatever the holder did by then, its follow-up is cancelled. */
+function followUpEndsOf(evidence: Evidence, facts: Facts): Ended[] {
+  const cancels = evidence.events.flatMap((event, index) =>
+    event.kind === 'changed' && event.byKey !== undefined ? [{ event, byKey: event.byKey, index }] : [],
+  );
+  if (cancels.length === 0) return [];
+  const keys = new DedupeKeys(evidence, facts.created, facts.leases);
+  return cancels.flatMap(({ event: { at, id, node }, byKey, index }) => {
+    const follows = keys.metAt(keyName(byKey), at).flatMap(({ holder, follow }) => {
+      // One that was created in the same millisecond may have come after the cancel.
+      const createdIndex = facts.created.get(follow ?? '')?.createdIndex ?? Number.POSITIVE_INFINITY;
+      return holder === id && follow !== null && createdIndex < index ? [follow] : [];
+    });
+    return [...new Set(follows)].map((follow) => {
+      return {
+        id: follow,
+        at,
+        index,
+        by: `${node}, with the holder of its key,`,
+        mode: 'follow-up' as const,
+      };
+    });
+  });
 }

@@ -10,7 +10,7 @@ export const deadlinesHold: Invariant = {
   promise:
     'No job starts for the first time after its start deadline; then it is EXPIRED, and only then, and only if it never started.',
   parts: ['started', 'moved', 'expired'],
-  check({ final, isComplete, isSettled, unorderedMs = 0 }, { created, leases, touched }, exercise) {
+  check({ final, isComplete, isSettled, unorderedMs = 0 }, { created, leases, touched, replaced }, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     for (const job of final.jobs) {
       const { id, status, expireAt, finishedAt, startedAt } = job;
@@ -27,10 +27,19 @@ export const deadlinesHold: Invariant = {
         if (firstAt !== null && firstAt > untilAt + unorderedMs)
           fail(`might start until ${show(untilAt)} and was first given to somebody at ${show(firstAt)}`);
       }
-      const isReplaced = touched.get(id)?.some(({ verb }) => verb === 'fold' || verb === 'retry') === true;
-      if (asked !== undefined && startedAt === null && !isReplaced) {
-        const untilAt = asked.startDeadlineMs === null ? null : job.dueAt + asked.startDeadlineMs;
-        if (untilAt !== null && touched.get(id)?.some(({ verb }) => verb === 'reschedule')) exercise('moved');
+      const wanted = replaced.get(id) === null ? undefined : (replaced.get(id) ?? asked);
+      const isRetried = touched.get(id)?.some(({ verb }) => verb === 'retry') === true;
+      const isMoved = touched.get(id)?.some(({ verb }) => verb === 'reschedule' || verb === 'fold') === true;
+      const wantedMs = wanted?.startDeadlineMs ?? null;
+      // A claim of a moved job tells the due instant that its deadline counts from.
+      if (isComplete && isMoved && wantedMs !== null && first !== undefined && first.dueAt !== null) {
+        exercise('moved');
+        if (first.at > first.dueAt + wantedMs)
+          fail(`might start until ${show(first.dueAt + wantedMs)} and was claimed at ${show(first.at)}`);
+      }
+      if (wanted !== undefined && startedAt === null && !isRetried) {
+        const untilAt = wantedMs === null ? null : job.dueAt + wantedMs;
+        if (untilAt !== null && isMoved) exercise('moved');
         if (expireAt !== untilAt)
           fail(
             `is due at ${show(job.dueAt)} and might start until ${show(untilAt)}; it is kept with ${show(expireAt)}`,

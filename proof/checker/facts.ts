@@ -1,5 +1,13 @@
 import { isTerminal } from '../../packages/core/src/contract/job-status.ts';
-import type { CreatedJob, Evidence, Fault, HistoryEvent, NodeChanged, Settled } from '../history.ts';
+import type {
+  CreatedJob,
+  Evidence,
+  Fault,
+  HistoryEvent,
+  NodeChanged,
+  ReplacedFields,
+  Settled,
+} from '../history.ts';
 
 /** One lease from the claim (or reap) that gave it to its end. */
 export interface Lease {
@@ -40,6 +48,8 @@ export interface Facts {
   touched: Map<string, Extract<HistoryEvent, { kind: 'changed' }>[]>;
   /** Folds of a call that was sent again after an unknown outcome, and that had been folded then, or may have been. */
   echoes: Set<HistoryEvent>;
+  /** What each job took over from the last call that replaced it; null: the history does not tell which call was last. */
+  replaced: Map<string, ReplacedFields | null>;
   /** When each call was first folded; repeats do not renew what the store remembers. */
   firstFolds: Map<string, number>;
   faults: Fault[];
@@ -47,6 +57,9 @@ export interface Facts {
   /** Index of each event. In a complete history the events of one millisecond are in the store's order. */
   indexOf: Map<HistoryEvent, number>;
 }
+
+// So long the store remembers at least which job took a call over.
+const foldStoredMs = 600_000;
 
 /** Acts after which an attempt holds its lease no more. A job that is brought back was ended before, though that may not have been noted. */
 export const endingVerbs: readonly string[] = ['terminate', 'delete', 'discard', 'retry'];
@@ -60,6 +73,7 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
   const touched: Facts['touched'] = new Map();
   const echoes: Facts['echoes'] = new Set();
   const firstFolds: Facts['firstFolds'] = new Map();
+  const replaced: Facts['replaced'] = new Map();
   const byFence = new Map<string, Lease>();
   const faults: Fault[] = [];
   const nodes: NodeChanged[] = [];
@@ -136,8 +150,13 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       }
       case 'changed':
         if (event.folded !== undefined) {
-          const { call, repeat = false } = event.folded;
+          const { call, repeat = false, replaces, fields } = event.folded;
           if (repeat && (!isComplete || firstFolds.has(call))) echoes.add(event);
+          // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
+          const isForgotten = event.at >= (firstFolds.get(call) ?? event.at) + foldStoredMs;
+          if (replaces && (!isComplete || isForgotten)) replaced.set(event.id, null);
+          else if (replaces && !echoes.has(event) && replaced.get(event.id) !== null)
+            replaced.set(event.id, fields);
           if (!firstFolds.has(call)) firstFolds.set(call, event.at);
         }
         if (isDone(event.result, isComplete))
@@ -184,7 +203,10 @@ export function factsOf({ events, final, isComplete }: Evidence): Facts {
       .filter(({ action }) => action === 'delete' || action === 'discard')
       .flatMap(({ subject }) => (subject.startsWith('job:') ? [subject.slice('job:'.length)] : [])),
   );
-  return { created, leases, settled, accepted, deleted, touched, echoes, firstFolds, faults, nodes, indexOf };
+  return {
+    ...{ created, leases, settled, accepted, deleted, touched, echoes, replaced, firstFolds },
+    ...{ faults, nodes, indexOf },
+  };
 }
 
 /** Whether an act did something. Where notes are missing, `unchanged` and `missing` may answer the repeat of an act that did. */

@@ -14,8 +14,6 @@ type Problems = ReturnType<Invariant['check']>;
 
 // A real process knows the store's time only by its last answer.
 const estimateMs = 250;
-// So long the store remembers at least which job took a call over.
-const foldStoredMs = 600_000;
 // What one step of priority is worth in waiting time, and how far behind live runs those stand that are made after their time.
 const priorityStepMs = 60_000;
 const catchUpRankMs = 86_400_000;
@@ -25,7 +23,7 @@ export const jobsAsAsked: Invariant = {
   name: 'jobs-as-asked',
   promise:
     'A job has the input, the due instant, the start deadline, the serial key and all else that its call, or the slot of its schedule, asked for.',
-  parts: ['call', 'slot', 'move', 'fold', 'details', 'stored'],
+  parts: ['call', 'slot', 'move', 'fold', 'fold with other options', 'details', 'stored'],
   check({ events, final, isComplete }, facts, exercise) {
     const problems: Problems = [];
     // The order of events of several processes does not tell which edit a decision saw, nor which fold came last.
@@ -74,9 +72,7 @@ export const jobsAsAsked: Invariant = {
         const createdAt = facts.created.get(event.id)?.createdAt ?? Number.POSITIVE_INFINITY;
         const wantedAt = Math.min(event.folded.wantedAt, createdAt + maxWaitMs);
         const isRepeat = facts.echoes.has(event);
-        const { call } = event.folded;
-        // Sent again when the machine has slept meanwhile, it may be forgotten that it was taken over before.
-        if (event.at >= (facts.firstFolds.get(call) ?? event.at) + foldStoredMs) unsure.add(event.id);
+        if (facts.replaced.get(event.id) === null) unsure.add(event.id);
         if (replaces && !isRepeat) inputs.set(event.id, input);
         give(event.id, input);
         if (replaces && !isRepeat) exercise('fold');
@@ -130,14 +126,18 @@ export const jobsAsAsked: Invariant = {
         message: `Job ${id} tells its handler ${slot?.details}; it was given ${reported}.`,
       });
     }
-    const isAltered = (id: string): boolean =>
-      (facts.touched.get(id) ?? []).some(({ verb, folded }) => verb === 'retry' || folded?.replaces === true);
     for (const record of final.jobs) {
-      const created = facts.created.get(record.id);
-      // A call that replaces it gives it other options, and whoever brings it back more attempts.
-      const difference = created && !isAltered(record.id) ? keptDifference(record, created) : null;
-      if (difference !== null)
-        problems.push({ subjects: [record.id], message: `Job ${record.id} ${difference}.` });
+      const { id } = record;
+      const created = facts.created.get(id);
+      const replaced = facts.replaced.get(id);
+      if (created === undefined || replaced === null) continue;
+      const wanted = { ...created, ...replaced };
+      if (replaced !== undefined && JSON.stringify(wanted) !== JSON.stringify(created))
+        exercise('fold with other options');
+      const isRetried = facts.touched.get(id)?.some(({ verb }) => verb === 'retry') === true;
+      // A retry gives it more attempts.
+      const difference = keptDifference(record, wanted, isRetried ? ['maxAttempts'] : []);
+      if (difference !== null) problems.push({ subjects: [id], message: `Job ${id} ${difference}.` });
     }
     for (const { id, input } of final.jobs) {
       const expected = inputs.get(id);
@@ -226,8 +226,12 @@ function lineDifference(
     : `stands in the line ${said} of ${first?.id}, and does not wait`;
 }
 
-/** How a job that is kept differs from the one that was made; null: it does not. */
-function keptDifference(kept: FinalState['jobs'][number], created: CreatedJob): string | null {
+/** How a stored job differs from what its calls asked for; null: it does not. */
+function keptDifference(
+  kept: FinalState['jobs'][number],
+  created: CreatedJob,
+  except: readonly string[],
+): string | null {
   const { type, version, queue, tenant, priority, serial, origin, maxAttempts, policy, slot } = kept;
   const { timeoutMs, retry, delivery } = policy;
   const fields = {
@@ -241,7 +245,7 @@ function keptDifference(kept: FinalState['jobs'][number], created: CreatedJob): 
   };
   for (const [name, value] of Object.entries(fields)) {
     const [is, was] = [JSON.stringify(value), JSON.stringify(before[name])];
-    if (is !== was) return `is kept with the ${name} ${is}; it was created with ${was}`;
+    if (is !== was && !except.includes(name)) return `is stored with the ${name} ${is}; its call had ${was}`;
   }
   return null;
 }

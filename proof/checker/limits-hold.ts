@@ -8,7 +8,7 @@ export const limitsHold: Invariant = {
   name: 'limits-hold',
   promise:
     'Leases never exceed a limit: one at a time for a serial key, in due order, or a lock, and no node runs more than it may.',
-  parts: ['serial key', 'line', 'held lock', 'lost lock', 'node', 'task'],
+  parts: ['serial key', 'line', 'held lock', 'lost lock', 'lock asked for again', 'node', 'task'],
   check({ events, final, isComplete, unorderedMs = 0 }, facts, exercise) {
     return [
       ...checkSerial(facts, terminatedBy(events), exercise),
@@ -180,13 +180,25 @@ function checkLocks(
   exercise: Exercise,
 ): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
-  const holders = new Map<string, { node: string; fence: number; untilAt: number }>();
+  const holders = new Map<
+    string,
+    { node: string; fence: number; untilAt: number; token: string | undefined }
+  >();
   for (const event of events) {
     if (event.kind !== 'locked') continue;
-    const { name, node, fence, at, untilAt } = event;
+    const { name, node, fence, at, untilAt, token } = event;
     const holder = holders.get(name);
     if (event.result === 'refused') exercise('held lock');
     if (event.result === 'lost') exercise('lost lock');
+    const isOwn = token !== undefined && holder?.token === token && at < holder.untilAt;
+    if (event.verb === 'acquire' && isOwn) exercise('lock asked for again');
+    // Its first call took effect, and the answer was lost.
+    if (isComplete && isOwn && (event.result === 'refused' || fence !== holder.fence)) {
+      problems.push({
+        subjects: [`lock:${name}`],
+        message: `Lock "${name}": ${node} held it until ${show(holder.untilAt)} (fence ${holder.fence}), asked for it again at ${show(at)}, and ${event.result === 'refused' ? 'was refused' : `was given fence ${fence}`}.`,
+      });
+    }
     // Where notes are missing, nobody knows who has it.
     if (isComplete && event.result === 'kept' && holder?.fence !== fence) {
       problems.push({
@@ -207,7 +219,7 @@ function checkLocks(
           message: `Lock "${name}" was given to ${node} at ${show(at)} (fence ${fence}), while ${holder.node} held it until ${show(holder.untilAt)} (fence ${holder.fence}).`,
         });
       }
-      holders.set(name, { node, fence, untilAt: untilAt ?? at });
+      holders.set(name, { node, fence, untilAt: untilAt ?? at, token });
     }
   }
   return problems;

@@ -7,8 +7,8 @@ import type { Exercise, Invariant } from './invariant.ts';
 export const oneDecision: Invariant = {
   name: 'one-decision',
   promise:
-    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is created again is a new generation.',
-  parts: ['slot', 'next slot', 'created again'],
+    'Every slot has at most one decision, the ledger keeps exactly what was decided, with its reason, its job and its count, under the generation it was decided for, and decisions follow each other in time. A schedule that is created again is a new generation, and no change of the one before is applied to it.',
+  parts: ['slot', 'next slot', 'created again', 'other generation'],
   check({ events, final, isComplete }, _facts, exercise) {
     const problems = createdAgain(events, exercise);
     const generationOf = generations(events);
@@ -77,11 +77,26 @@ type DecidedSlot = SlotRow & { generation: number | null };
 /** Schedules that were made again and are told apart from what they were before by nothing. */
 function createdAgain(events: readonly HistoryEvent[], exercise: Exercise): ReturnType<Invariant['check']> {
   const problems: ReturnType<Invariant['check']> = [];
-  const last = new Map<string, { generation: number; isGone: boolean }>();
+  const last = new Map<string, { generation: number; version: number | null; isGone: boolean }>();
   for (const event of events) {
-    if (event.kind !== 'applied' || event.result !== 'applied' || event.generation === null) continue;
-    const { scheduleId, generation, at, spec } = event;
+    // Each decision is a new version.
+    if (event.kind === 'fired' && event.result === 'fired') {
+      const known = last.get(event.scheduleId);
+      if (known !== undefined) known.version = event.version + 1;
+    }
+    if (event.kind !== 'applied') continue;
+    const { scheduleId, at, spec, expectGeneration, expectVersion } = event;
     const before = last.get(scheduleId);
+    const isOther = before !== undefined && (expectGeneration ?? before.generation) !== before.generation;
+    if (isOther && !before.isGone && expectVersion === before.version) exercise('other generation');
+    if (event.result !== 'applied' || event.generation === null) continue;
+    const { generation, version } = event;
+    if (expectGeneration !== undefined && generation !== expectGeneration) {
+      problems.push({
+        subjects: [scheduleId],
+        message: `${scheduleId}: the change "${event.action}" of ${event.node} was planned for generation ${expectGeneration}, and applied at ${show(at)} to generation ${generation}.`,
+      });
+    }
     if (before?.isGone === true && spec !== null) exercise('created again');
     if (before?.isGone === true && spec !== null && generation <= before.generation) {
       problems.push({
@@ -89,7 +104,7 @@ function createdAgain(events: readonly HistoryEvent[], exercise: Exercise): Retu
         message: `${scheduleId} was created again at ${show(at)} as generation ${generation}; the one that was deleted before was generation ${before.generation}.`,
       });
     }
-    last.set(scheduleId, { generation, isGone: spec === null });
+    last.set(scheduleId, { generation, version, isGone: spec === null });
   }
   return problems;
 }

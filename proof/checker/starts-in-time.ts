@@ -20,20 +20,27 @@ interface Waited {
 export const startsInTime: Invariant = {
   name: 'starts-in-time',
   promise:
-    'A job that is due and waits for nothing is taken at once while a worker is up, free and can reach the store.',
+    'A job that is due, waits for nothing and is not paused is taken at once while a worker is up, free and can reach the store.',
+  parts: ['due', 'after a pause', 'beside another tenant'],
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     const boundMs = evidence.isComplete ? lateMsMax.simulated : lateMsMax.real;
     const given = new Set<number>();
     const lines = evidence.isComplete ? departuresOf(evidence, facts) : null;
+    const pauses = pausesOf(evidence.events);
+    const serials = heldSerialsOf(facts);
     for (const event of evidence.events) {
       if (event.kind !== 'claimed' || given.has(event.fence)) continue;
       // A repeated claim answers with the leases that it gave before.
       given.add(event.fence);
-      const readyAt = readySince(event, facts, lines);
-      if (readyAt !== null) exercise();
-      if (readyAt === null || event.at - readyAt <= boundMs) continue;
+      const freeAt = readySince(event, facts, lines);
+      if (freeAt === null) continue;
+      exercise('due');
       const { id, type, version, queue } = event;
+      const readyAt = afterPauses(pauses, event, freeAt, boundMs);
+      if (readyAt > freeAt && event.at >= readyAt) exercise('after a pause');
+      if (serials.has(id)) exercise('beside another tenant');
+      if (event.at - readyAt <= boundMs) continue;
       const waited = { id, type, version, queue, readyAt, untilAt: readyAt + boundMs };
       const worker = whoWasFree(evidence, facts, waited);
       if (worker === null) continue;
@@ -110,7 +117,7 @@ function linesOf({ type, tenant, serial, dedupe }: CreatedJob): string[] {
 /** A worker that had a place for it all the time; null: none. */
 function whoWasFree(evidence: Evidence, facts: Facts, waited: Waited): string | null {
   const { readyAt, untilAt } = waited;
-  if (isPausedIn(evidence.events, waited) || hasSuspect(facts, readyAt, untilAt)) return null;
+  if (hasSuspect(facts, readyAt, untilAt)) return null;
   const workers = facts.nodes.filter(({ state, roles }) => state === 'up' && roles?.includes('worker'));
   for (const { node, concurrency = 0, concurrencyOf = {} } of workers) {
     if (!handles(facts, node, waited)) continue;
@@ -152,15 +159,70 @@ function busyWith(
   return [...types.values()];
 }
 
-function isPausedIn(events: readonly HistoryEvent[], { type, queue, readyAt, untilAt }: Waited): boolean {
+/** A span in which jobs of a target are not claimed. */
+interface Pause {
+  target: string;
+  fromAt: number;
+  /** When it was ended, ended by itself, or was replaced by another. */
+  untilAt: number;
+}
+
+function pausesOf(events: readonly HistoryEvent[]): Pause[] {
+  const pauses: Pause[] = [];
+  const last = new Map<string, Pause>();
+  for (const event of events) {
+    if (event.kind !== 'claimsPaused') continue;
+    const { target, at } = event;
+    const before = last.get(target);
+    if (before !== undefined) before.untilAt = Math.min(before.untilAt, at);
+    if (event.state === 'resumed') continue;
+    const pause = { target, fromAt: at, untilAt: event.untilAt ?? Number.POSITIVE_INFINITY };
+    last.set(target, pause);
+    pauses.push(pause);
+  }
+  return pauses;
+}
+
+/** When a job that waits for nothing since `freeAt` has been claimable for as long as a worker may take. */
+function afterPauses(
+  pauses: readonly Pause[],
+  { type, queue }: { type: string; queue: string },
+  freeAt: number,
+  boundMs: number,
+): number {
   const targets = ['all', `queue:${queue}`, `type:${type}`];
-  return events.some(
-    (event) =>
-      event.kind === 'claimsPaused' &&
-      targets.includes(event.target) &&
-      event.at <= untilAt &&
-      (event.state === 'resumed' ? event.at : (event.untilAt ?? Number.POSITIVE_INFINITY)) >= readyAt,
-  );
+  const own = pauses.filter(({ target }) => targets.includes(target));
+  let readyAt = freeAt;
+  for (;;) {
+    const next = own.find(({ fromAt, untilAt }) => fromAt <= readyAt + boundMs && untilAt > readyAt);
+    if (next === undefined) return readyAt;
+    readyAt = next.untilAt;
+  }
+}
+
+/** Jobs with a serial key that were first claimed while a job of another tenant held the same key. */
+function heldSerialsOf({ created, leases }: Facts): Set<string> {
+  const bySerial = new Map<
+    string,
+    { id: string; tenant: string | null; fromAt: number; untilAt: number }[]
+  >();
+  for (const { id, serial, tenant } of created.values()) {
+    const all = serial === null ? undefined : leases.get(id);
+    const [first, last] = [all?.[0], all?.at(-1)];
+    if (serial === null || first === undefined || last === undefined) continue;
+    const held = { id, tenant, fromAt: first.at, untilAt: last.settledAt ?? last.untilAt };
+    bySerial.set(serial, [...(bySerial.get(serial) ?? []), held]);
+  }
+  const found = new Set<string>();
+  for (const all of bySerial.values()) {
+    for (const one of all) {
+      const isBeside = all.some(
+        ({ tenant, fromAt, untilAt }) => tenant !== one.tenant && fromAt < one.fromAt && untilAt > one.fromAt,
+      );
+      if (isBeside) found.add(one.id);
+    }
+  }
+  return found;
 }
 
 /** Whether a job that was lost before waited meanwhile: for one that must run alone, workers let their places run empty. */

@@ -17,7 +17,7 @@ export const takenByRank: Invariant = {
   name: 'taken-by-rank',
   promise:
     'Of two jobs that are due and wait for nothing, the one that ranks first is taken first: by priority, by due instant, what is caught up on behind what is live.',
-  parts: ['due instant', 'priority'],
+  parts: ['due instant', 'priority', 'replaced'],
   check(evidence, facts, exercise) {
     const problems: ReturnType<Invariant['check']> = [];
     // It takes the order of all calls to know who was ready when.
@@ -27,19 +27,24 @@ export const takenByRank: Invariant = {
     const waiting = new Map<string, Waiting>();
     const given = new Set<number>();
     const created = new Set<string>();
+    /** By how much jobs rank behind their due instant since a call replaced them. */
+    const offsets = new Map<string, number>();
     const passed = (event: Claimed): Waiting | null => {
       const job = facts.created.get(event.id);
       // What was lost before is taken by itself, also out of its turn.
       if (job === undefined || facts.leases.get(event.id)?.some(({ how }) => how === 'reaped')) return null;
-      if (facts.touched.has(event.id)) return null;
-      const rank = event.dueAt + job.rankOffsetMs;
+      const acts = facts.touched.get(event.id) ?? [];
+      if (facts.replaced.get(event.id) === null || acts.some(({ verb }) => verb !== 'fold')) return null;
+      const offsetMs = offsets.get(event.id) ?? job.rankOffsetMs;
+      const rank = event.dueAt + offsetMs;
       const compared = new Set<string>();
       for (const one of waiting.values()) {
         if (one.rank === rank || one.dueAt > event.at || limited.has(one.type)) continue;
         if (!handles(facts, event.node, one)) continue;
         const targets = ['all', `queue:${one.queue}`, `type:${one.type}`];
         if (targets.some((target) => (pauses.get(target) ?? 0) > event.at)) continue;
-        compared.add(one.rank - one.dueAt === job.rankOffsetMs ? 'due instant' : 'priority');
+        compared.add(one.rank - one.dueAt === offsetMs ? 'due instant' : 'priority');
+        if (offsetMs !== job.rankOffsetMs) compared.add('replaced');
         if (one.rank < rank) return one;
       }
       for (const part of compared) exercise(part);
@@ -52,6 +57,8 @@ export const takenByRank: Invariant = {
         if (!created.has(job.id) && mustOnlyWait(job, facts)) waiting.set(job.id, waitingOf(job));
         created.add(job.id);
       }
+      if (event.kind === 'changed' && event.folded?.replaces === true && !facts.echoes.has(event))
+        offsets.set(event.id, event.folded.fields.rankOffsetMs);
       if (event.kind === 'claimsPaused') {
         if (event.state === 'resumed') pauses.delete(event.target);
         else pauses.set(event.target, event.untilAt ?? Number.POSITIVE_INFINITY);

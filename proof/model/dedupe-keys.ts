@@ -13,6 +13,8 @@ export interface Met {
   drops: string | null;
   /** The same for a call that replaces or extends. */
   replaces: string | null;
+  /** The follow-up that waits behind the holder; null: there is none. */
+  follow: string | null;
   /** Whether the holder was retried. */
   isRetried: boolean;
   /** Whether a holder of the key was deleted before it had ended. */
@@ -138,13 +140,15 @@ export class DedupeKeys {
   /** What a call meets, as long as nothing happens to the key but the passing of time. */
   #reader(key: string): (at: number) => Met {
     const { held, follow, isDeleted } = this.#stateOf(key);
-    const none = { holder: null, drops: null, replaces: null, isRetried: false, isDeleted };
+    const none = { holder: null, drops: null, replaces: null, follow: null, isRetried: false, isDeleted };
     if (held === null) return () => none;
     const { isOver, isRetried, attemptCount } = this.#jobOf(held.id);
     return (at) => {
       if (isBefore(at, held.untilAt)) {
         const behind = attemptCount > 0 ? (follow?.id ?? null) : held.id;
-        return { holder: held.id, drops: held.id, replaces: isOver ? null : behind, isRetried, isDeleted };
+        const replaces = isOver ? null : behind;
+        const found = { holder: held.id, drops: held.id, replaces, follow: follow?.id ?? null };
+        return { ...found, isRetried, isDeleted };
       }
       // Once the time of the job ahead is over, the follow-up holds the key, and has not started.
       if (follow === null || !isBefore(at, follow.untilAt)) return none;

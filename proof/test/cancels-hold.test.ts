@@ -117,3 +117,27 @@ test('a run that was ended by force and brought back does not run when a policy 
   assert.equal(breaksWith(500), '');
   assert.match(breaksWith(600), /is CANCELLED since/);
 });
+
+test('a cancel by key that leaves the follow-up behind its holder alone is found', () => {
+  const keyed = { dedupe: { key: 'k', forMs: null, mode: 'replace' } } as const;
+  const byKey = { type: 'work', tenant: null, key: 'k' };
+  const breaksIn = (status: 'CANCELLED' | 'COMPLETED', followedAt = 50): string =>
+    judge(
+      cancelsHold,
+      [
+        ...[created(0, 'job_1', keyed), claimed(10, 'job_1'), created(followedAt, 'job_2', keyed)],
+        changed(100, 'cancel', 'job_1', { result: 'asked', byKey }),
+        settled(900, 'job_1', 'CANCELLED', { reason: 'cancelled' }),
+      ],
+      [
+        { id: 'job_1', status: 'CANCELLED', finishedAt: 900, cancelRequestedAt: 100, startedAt: 10 },
+        { id: 'job_2', status, finishedAt: status === 'CANCELLED' ? 100 : 950 },
+      ],
+    );
+  assert.equal(breaksIn('CANCELLED'), '');
+  assert.match(
+    breaksIn('COMPLETED'),
+    /job_2 was to be ended by n, with the holder of its key, at .*COMPLETED/,
+  );
+  assert.equal(breaksIn('COMPLETED', 200), '', 'a follow-up that was created later');
+});

@@ -1,16 +1,35 @@
 // Calls that fold into a job, repeats of them after a lost reply, and the options of calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JobRecord } from '../../packages/core/src/contract/engine.ts';
 import { jobsAsAsked } from '../checker/jobs-as-asked.ts';
-import type { Changed, HistoryEvent } from '../history.ts';
+import type { Changed, CreatedJob, HistoryEvent, ReplacedFields } from '../history.ts';
 import { changed, created, judge } from './judge.ts';
 
+const own = { version: 1, queue: 'default', priority: 0, maxAttempts: 3, timeoutMs: null } as const;
+
 const job = (at: number, id: string): HistoryEvent =>
-  created(at, id, { input: '"own"', priority: 0, rankOffsetMs: 0, dueAt: at });
+  created(at, id, {
+    ...{ ...own, input: '"own"', rankOffsetMs: 0, dueAt: at, serial: null, origin: 'api', slot: null },
+    ...{ retry: {}, delivery: 'at-least-once' },
+  } as Partial<CreatedJob>);
+
+/** A stored job with what it took over from its calls. */
+const stored = (id: string, { timeoutMs, ...taken }: Partial<ReplacedFields>): Partial<JobRecord> =>
+  ({
+    ...{ id, type: 'work', tenant: null, serial: null, origin: 'api', slot: null, dedupeKey: null },
+    ...{ ...own, input: '"call"', ...taken },
+    policy: { timeoutMs: timeoutMs ?? null, retry: {}, delivery: 'at-least-once' },
+  }) as unknown as Partial<JobRecord>;
 
 /** Call `call` with the input `"call"` is folded into a job and replaces it. */
-const fold = (at: number, id: string, repeat: boolean): HistoryEvent => {
-  const folded = { call: 'job_9', repeat, input: '"call"', replaces: true, wantedAt: at, dueAt: at };
+const fold = (
+  at: number,
+  id: string,
+  repeat: boolean,
+  fields: Partial<ReplacedFields> = {},
+): HistoryEvent => {
+  const folded = { call: 'job_9', repeat, input: '"call"', replaces: true, wantedAt: at, dueAt: at, fields };
   return changed(at, 'fold', id, { folded: folded as Changed['folded'] });
 };
 
@@ -25,7 +44,7 @@ const breaks = (at: number, input: string): string =>
       job(600_600, 'job_2'),
       fold(at, 'job_2', true),
     ],
-    [{ id: 'job_2', input }],
+    [{ ...stored('job_2', {}), input }],
   );
 
 test('a repeat of a folded call changes nothing until the first fold is forgotten', () => {
@@ -46,4 +65,17 @@ test('a job that was created with another option than was asked for is reported 
     ]);
   assert.equal(of('mail'), '');
   assert.equal(of('default'), 'Job job_1 was asked for with the queue "mail" and created with "default".');
+});
+
+test('a replaced job that does not have all that the last call asked for is reported', () => {
+  const wanted = { version: 2, queue: 'mail', priority: 5, maxAttempts: 9, timeoutMs: 1_000 };
+  const breaksWith = (kept: Partial<ReplacedFields>): string =>
+    judge(
+      jobsAsAsked,
+      [job(0, 'job_1'), fold(1_000, 'job_1', false, wanted)],
+      [stored('job_1', { ...wanted, ...kept })],
+    );
+  assert.equal(breaksWith({}), '');
+  for (const name of ['version', 'queue', 'priority', 'maxAttempts', 'timeoutMs'] as const)
+    assert.match(breaksWith({ [name]: own[name] ?? undefined }), new RegExp(`is stored with the ${name} `));
 });

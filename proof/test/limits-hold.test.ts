@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limitsHold } from '../checker/limits-hold.ts';
-import type { CreatedJob, HistoryEvent } from '../history.ts';
+import type { CreatedJob, HistoryEvent, Locked } from '../history.ts';
 import { claimed, created, judge } from './judge.ts';
 
 const inLine = (id: string, dueAt: number): HistoryEvent =>
@@ -38,4 +38,16 @@ test('a job that puts itself off in the millisecond in which it was taken comes 
   assert.equal(judge(limitsHold, [...before, second, completed(160, 'job_2'), back]), '');
   const late = taken(300, 'job_2', 1, 20);
   assert.match(judge(limitsHold, [...before, back, late]), /job_1, which had put itself off .* before job_2/);
+});
+
+test('a holder that asks for its lock again is given what it has', () => {
+  const acquire = (at: number, token: string, result: Locked['result'], fence: number): HistoryEvent => ({
+    ...{ kind: 'locked', at, node: 'n', name: 'l', verb: 'acquire', result, token, fence, untilAt: 1_000 },
+  });
+  const first = acquire(10, 'a', 'acquired', 1);
+  assert.equal(judge(limitsHold, [first, acquire(20, 'a', 'acquired', 1)]), '');
+  assert.equal(judge(limitsHold, [first, acquire(20, 'b', 'refused', 1)]), '');
+  assert.match(judge(limitsHold, [first, acquire(20, 'a', 'refused', 1)]), /n held it .* and was refused/);
+  assert.match(judge(limitsHold, [first, acquire(20, 'a', 'acquired', 2)]), /and was given fence 2/);
+  assert.equal(judge(limitsHold, [first, acquire(1_000, 'a', 'refused', 1)]), '', 'its time is over');
 });
