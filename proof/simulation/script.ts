@@ -11,6 +11,7 @@ import { withChoosyWorkers } from './choosy-workers.ts';
 import { type ClockChange, drawZonedRule, hourRepeated, hourSkipped } from './clock-changes.ts';
 import { cutOffMsMax, drawCutOffWorkers } from './cut-off-workers.ts';
 import { plainCreate } from './plain-create.ts';
+import { withRareCalls } from './rare-calls.ts';
 import { type TaskName, taskNames } from './tasks.ts';
 import type { Weather } from './wire.ts';
 import { createDice, type Dice } from './world.ts';
@@ -38,6 +39,9 @@ export interface Create {
   count: number;
   /** Another process makes the same job, under the same id, this much later. Left out: none does. */
   twinMs?: number;
+  /** How many attempts it has, and how long one may take. Left out: as its task says. */
+  attempts?: number;
+  timeoutMs?: number;
 }
 
 /** One thing that somebody does, or that goes wrong. */
@@ -45,6 +49,8 @@ export type Act =
   | Create
   | { do: 'cancel' | 'terminate' | 'retry' | 'delete'; job: number }
   | { do: 'reschedule'; job: number; delayMs: number }
+  /** Cancels the holder of the dedupe key of a type and tenant. */
+  | { do: 'cancelKey'; task: TaskName; tenant: string | null }
   | { do: 'put'; definition: ScheduleDefinition }
   | { do: 'edit'; schedule: number; changes: ScheduleChanges }
   | { do: 'pause'; schedule: number; forMs: number | null }
@@ -59,6 +65,8 @@ export type Act =
       allow: boolean;
     }
   | { do: 'lock'; name: string; ttlMs: number; ms: number }
+  /** Asks for a lock, again under the same token if the answer is lost, and releases it. */
+  | { do: 'acquire'; name: string; ttlMs: number; ms: number }
   /** Makes jobs in a transaction of the user's own. */
   | { do: 'transact'; count: number; forMs: number; end: 'commit' | 'rollBack' | 'crash'; isKeyed: boolean }
   | { do: 'once'; key: string; ms: number }
@@ -148,7 +156,10 @@ const allRoles: readonly Role[] = ['scheduler', 'worker', 'maintenance'];
 
 /** Draws the world of a seed. */
 export function drawScript(seed: number): Script {
-  const script = withFinishDeadlines(drawWorld(seed), createDice(seed * 2));
+  const script = withRareCalls(
+    withFinishDeadlines(drawWorld(seed), createDice(seed * 2)),
+    createDice(seed ^ 0x991381af),
+  );
   // Everything happens before the faults end.
   const lastsMs = Math.max(script.lastsMs, ...script.steps.map(({ atMs }) => atMs + 1));
   return { ...script, lastsMs };

@@ -73,6 +73,8 @@ const dayMs = 86_400_000;
 const pauseAfterMs = 10_000;
 // Long enough that every schedule that is overdue or waits for a run could go on.
 const pauseAllAfterMs = 60_000;
+/** The dedupe key of all calls. */
+const dedupeKey = 'k';
 const unfinished = jobStatuses.filter((status) => !isTerminal(status));
 
 /** Plays a script. The same script gives the same history, byte for byte. */
@@ -317,6 +319,12 @@ class Play {
         else call(step.do, id, () => duly.jobs({ ids: [id] }).delete());
         return;
       }
+      case 'cancelKey': {
+        const { task: type, tenant } = step;
+        const reference = { type, key: dedupeKey, ...(tenant === null ? {} : { tenant }) };
+        call(step.do, null, () => duly.cancel(reference));
+        return;
+      }
       case 'put':
         call(step.do, step.definition.name ?? null, () => duly.schedules.put(step.definition));
         return;
@@ -324,6 +332,9 @@ class Play {
         call(step.do, null, () =>
           duly.lock(step.name, { ttl: step.ttlMs }, ({ signal }) => node.clock.sleep(step.ms, signal)),
         );
+        return;
+      case 'acquire':
+        call(step.do, null, () => acquire(node, step, `token-${this.#callCount}`));
         return;
       case 'transact':
         call(step.do, null, () => this.#transact(node, step));
@@ -361,7 +372,7 @@ class Play {
     try {
       for (let i = 0; i < step.count; i++) {
         const input: TaskInput = { call: null, ms: 0, failures: 0 };
-        const options = step.isKeyed && i === 0 ? { dedupe: { key: 'k' } } : {};
+        const options = step.isKeyed && i === 0 ? { dedupe: { key: dedupeKey } } : {};
         const { id, deduped } = await task.now(input, { tx: transaction.db, ...options });
         if (!deduped) user.note(transaction, 'created', [id]);
       }
@@ -397,15 +408,22 @@ class Play {
         ...(step.tenant === null ? {} : { tenant: step.tenant }),
         ...(step.priority === 0 ? {} : { priority: step.priority }),
       };
+      const { attempts, timeoutMs } = step;
       const options = {
         ...given,
+        ...(attempts === undefined ? {} : { retry: attempts }),
+        ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
         ...(step.dedupe === null ? {} : { dedupe: dedupeOf(step.dedupe, step) }),
       };
       // Both calls of a pair name the same instant.
       const isInstant = step.twinMs !== undefined || (delayMs !== null && step.isInstant);
       const dueAt = isInstant ? this.world.storeAt() + (delayMs ?? 0) : null;
       const inMs = dueAt === null ? delayMs : null;
-      const wants = { input: JSON.stringify(input), inMs, dueAt, options: given };
+      const policy = {
+        ...(attempts === undefined ? {} : { maxAttempts: attempts }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      };
+      const wants = { input: JSON.stringify(input), inMs, dueAt, options: { ...given, ...policy } };
       const createOn = (by: SimNode, id: string | null): void => {
         const own = id === null ? options : { ...options, id };
         const task = by.duly.tasks.get(step.task) as Task;
@@ -576,6 +594,28 @@ async function operate(
   }
 }
 
+// A call whose answer is lost is repeated so often.
+const acquireCountMax = 6;
+
+/** Asks for a lock until it is answered, and holds it for a while. */
+async function acquire(
+  { duly, clock }: SimNode,
+  { name, ttlMs, ms }: Extract<Step, { do: 'acquire' }>,
+  token: string,
+): Promise<void> {
+  for (let count = 1; ; count++) {
+    try {
+      const lock = await duly.locks.acquire(name, { ttl: ttlMs, token });
+      if (!lock.acquired) return;
+      await clock.sleep(ms);
+      return await duly.locks.release(name, lock.fence);
+    } catch (error) {
+      if (count === acquireCountMax || !isStoreTrouble(error)) throw error;
+      await clock.sleep(20);
+    }
+  }
+}
+
 async function operateValue(
   values: Expiring<number>,
   { op, key, forMs }: Extract<Step, { do: 'value' }>,
@@ -599,7 +639,7 @@ function dedupeOf(
   { dedupeForMs, maxWaitMs }: Extract<Step, { do: 'create' }>,
 ): DedupeOptions {
   return {
-    key: 'k',
+    key: dedupeKey,
     mode,
     ...(dedupeForMs === null ? {} : { for: dedupeForMs }),
     ...(maxWaitMs === null || mode !== 'extend' ? {} : { maxWait: maxWaitMs }),

@@ -19,6 +19,17 @@ export const coordinationMutations: readonly Mutation[] = [
     }),
   },
   {
+    name: 'a lock that is asked for again is refused to its own holder',
+    caughtBy: ['limits-hold'],
+    mutate: (engine) => {
+      let count = 0;
+      return {
+        ...engine,
+        acquire: (input) => engine.acquire({ ...input, token: `${input.token}-${++count}` }),
+      };
+    },
+  },
+  {
     name: 'a deleted value is still there',
     caughtBy: ['values-expire'],
     mutate: withSql(['value', 'delete'], (sql) => sql.replace('WHERE', 'WHERE 0 AND')),

@@ -4,7 +4,10 @@ import { dulyError } from '../../../packages/core/src/base/errors.ts';
 import type {
   ClaimedJob,
   EnqueueReply,
+  JobSpec,
+  JobTarget,
   Notification,
+  PauseValue,
   Settlement,
 } from '../../../packages/core/src/contract/engine.ts';
 import { dropped, type Mutation, onClaim, onSettle, withoutAuditOf, withSql } from './mutation.ts';
@@ -393,6 +396,105 @@ export const jobMutations: readonly Mutation[] = [
     mutate: withSql(['dedupe', 'replace'], (sql) =>
       sql.replace('input = :input', 'input = ifnull(input, :input)'),
     ),
+  },
+  {
+    name: 'a job that is replaced keeps its version',
+    caughtBy: ['jobs-as-asked'],
+    mutate: withSql(['dedupe', 'replace'], (sql) =>
+      sql.replace('version = :version', 'version = iif(:version, version, version)'),
+    ),
+  },
+  {
+    name: 'a job that is replaced keeps its queue',
+    caughtBy: ['jobs-as-asked'],
+    mutate: withSql(['dedupe', 'replace'], (sql) =>
+      sql.replace('queue = :queue', 'queue = ifnull(queue, :queue)'),
+    ),
+  },
+  {
+    name: 'a job that is replaced keeps its policy',
+    caughtBy: ['jobs-as-asked'],
+    mutate: withSql(['dedupe', 'replace'], (sql) =>
+      sql.replace('policy = :policy', 'policy = ifnull(policy, :policy)'),
+    ),
+  },
+  {
+    name: 'a job that is replaced keeps its rank',
+    caughtBy: ['taken-by-rank'],
+    mutate: (engine) => {
+      const first = new Map<string, number>();
+      const ranked = (job: JobSpec): JobSpec => {
+        if (job.dedupe === null) return job;
+        const key = JSON.stringify([job.type, job.tenant, job.dedupe.key]);
+        const rankOffsetMs = first.get(key) ?? job.rankOffsetMs;
+        first.set(key, rankOffsetMs);
+        return { ...job, rankOffsetMs };
+      };
+      return {
+        ...engine,
+        enqueue: (input) =>
+          engine.enqueue({ ...input, groups: input.groups.map(({ jobs }) => ({ jobs: jobs.map(ranked) })) }),
+      };
+    },
+  },
+  {
+    name: 'a cancel by key leaves the follow-up alone',
+    caughtBy: ['cancels-hold'],
+    mutate: (engine) => {
+      const byId = async (target: JobTarget, now: number | undefined): Promise<JobTarget> => {
+        if (!('key' in target)) return target;
+        const [holder] = (await engine.holder({ ...target, now })).jobs;
+        return holder == null ? target : { id: holder.id };
+      };
+      return {
+        ...engine,
+        async cancel(input) {
+          const groups = input.groups.map(async (group) => {
+            const targets = await Promise.all(group.targets.map((target) => byId(target, input.now)));
+            return { ...group, targets };
+          });
+          return engine.cancel({ ...input, groups: await Promise.all(groups) });
+        },
+      };
+    },
+  },
+  {
+    name: 'two tenants share a serial key',
+    caughtBy: ['starts-in-time'],
+    mutate: (engine) => {
+      const shared = (sql: string): string => sql.replace('ref = ?', "ref = json_set(?, '$[0]', NULL)");
+      const gate = "iif(?1 = 'serial', json_set(?2, '$[0]', NULL), ?2)";
+      const statements: [string, (sql: string) => string][] = [
+        ...['serialHolder', 'releaseSerial', 'nextInLine', 'removeSerialGate'].map(
+          (name): [string, (sql: string) => string] => [name, shared],
+        ),
+        ['holdSerial', (sql) => sql.replace('?, ?', "json_set(?, '$[0]', NULL), ?")],
+        ['addGate', (sql) => sql.replace('?, ?, ?, ?', `?1, ${gate}, ?3, ?4`)],
+      ];
+      return statements.reduce((one, [name, change]) => withSql(['job', name], change)(one), engine);
+    },
+  },
+  {
+    name: 'a worker is not told when a pause ends by itself',
+    caughtBy: ['starts-in-time'],
+    mutate: (engine) => {
+      const ends = new Set<number>();
+      return {
+        ...engine,
+        records(input) {
+          for (const op of input.groups.flatMap(({ ops }) => ops)) {
+            if (op.kind !== 'pause' || op.op !== 'put') continue;
+            const { untilAt } = JSON.parse(op.value) as PauseValue;
+            if (untilAt !== null) ends.add(untilAt);
+          }
+          return engine.records(input);
+        },
+        async exchange(input) {
+          const reply = await engine.exchange(input);
+          return ends.has(reply.nextDueAt ?? 0) ? { ...reply, nextDueAt: null } : reply;
+        },
+      };
+    },
   },
   {
     name: 'the last in line for a serial key comes first',

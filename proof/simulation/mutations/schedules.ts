@@ -37,6 +37,21 @@ export const scheduleMutations: readonly Mutation[] = [
     ),
   },
   {
+    name: 'a change is applied to the schedule that was created again meanwhile',
+    caughtBy: ['one-decision'],
+    mutate: (engine) => ({
+      ...engine,
+      applySchedules: (input) =>
+        engine.applySchedules({
+          ...input,
+          groups: input.groups.map(({ actor, changes }) => ({
+            actor,
+            changes: changes.map(({ expectGeneration: _expected, ...change }) => change),
+          })),
+        }),
+    }),
+  },
+  {
     name: 'the cursor moves and the job is not created',
     caughtBy: ['ledger-agrees'],
     mutate: onFire((group) => ({ ...group, jobs: [] })),
