@@ -92,3 +92,13 @@ export function readArguments<Given extends Options>(usage: string, options: Giv
     },
   };
 }
+
+/** Reads a setting or a file that a person wrote. If it is wrong, the process ends with the sentence that says so, without a stack trace. */
+export function readOrEnd<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    console.error((error as Error).message);
+    return process.exit(2);
+  }
+}

@@ -261,6 +261,8 @@ const modes = [
   values.script !== undefined,
   hasRange,
 ];
+if (values['until-failure'] && values.seeds !== undefined)
+  refuse('Expected --until-failure with --from and --jobs only: it plays until a seed fails.');
 if (modes.filter(Boolean).length > 1)
   refuse('Expected one of --mutations, --until-failure, --seed, --script, and --seeds with --from.');
 if (values['keep-going'] && (values.mutations || values['until-failure'] || isOneWorld))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readOrEnd } from '../arguments.ts';
 import { type SeedPurpose, seedStart, seedStartVariable } from '../simulation/commit-seeds.ts';
 import { describeOpen, isKnown, pathOf, readOpenFailures, scriptOf } from '../simulation/open-failures.ts';
 import {
@@ -22,14 +23,14 @@ export function testWorlds(
   { skip = 0, count, chunkSize = 100 }: { skip?: number; count: number; chunkSize?: number },
   options: SimulateOptions = {},
 ): void {
-  const { start, source } = seedStart(purpose);
+  const { start, source } = readOrEnd(() => seedStart(purpose));
   const from = start + skip;
   const engine: SimulatedEngine = options.open === undefined ? 'sqlite' : 'postgres';
   const chosen = engine === 'sqlite' ? '' : '--engine postgres ';
   console.log(
     `Seeds ${from} to ${from + count - 1}, from ${source}. Repeat: ${seedStartVariable}=${start}, or npm run simulate -- ${chosen}--seeds ${count} --from ${from}`,
   );
-  const open = readOpenFailures().filter((entry) => (entry.engine ?? 'sqlite') === engine);
+  const open = readOrEnd(() => readOpenFailures()).filter((entry) => (entry.engine ?? 'sqlite') === engine);
   for (const entry of open) console.log(describeOpen(entry));
   for (let first = from; first < from + count; first += chunkSize) {
     test(`every guarantee holds in the simulated worlds ${first} to ${first + chunkSize - 1}`, async () => {
@@ -46,7 +47,7 @@ export function testWorlds(
 /** Defines tests that play the stored scripts of an engine, which are clean, and its open failures, which still fail. */
 export function testRegressions(options: SimulateOptions = {}): void {
   const engine: SimulatedEngine = options.open === undefined ? 'sqlite' : 'postgres';
-  const open = readOpenFailures().filter((entry) => (entry.engine ?? 'sqlite') === engine);
+  const open = readOrEnd(() => readOpenFailures()).filter((entry) => (entry.engine ?? 'sqlite') === engine);
   for (const path of listStoredScripts()) {
     const stored = readStoredScript(join(root, path));
     if ((stored.engine ?? 'sqlite') !== engine) continue;
