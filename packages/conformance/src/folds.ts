@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
-import { dedupe, hour, minute, t0 } from './builders.ts';
-import { cancel, claim, claimOne, create, createRunning, finish, only, read, statusOf } from './steps.ts';
+import { day, dedupe, hour, minute, t0 } from './builders.ts';
+import {
+  cancel,
+  claim,
+  claimOne,
+  create,
+  createRunning,
+  finish,
+  only,
+  read,
+  retry,
+  statusOf,
+} from './steps.ts';
 import type { DefineTest } from './suite.ts';
 
 /** What a call that replaces changes besides the input, and what becomes of follow-ups (docs/reference/semantics.md#dedupe). */
@@ -50,5 +61,20 @@ export function foldTests(test: DefineTest): void {
       assert.equal((await create(engine, { dedupe: dedupe(key) }, t0 + 3)).deduped, false, 'the key is free');
       await cancel(engine, target, t0 + 3);
     }
+  });
+
+  test('a follow-up behind a retried holder keeps the key that pruning finds expired', async ({ engine }) => {
+    const key = dedupe('k', { mode: 'replace' });
+    const { id } = await create(engine, { dedupe: dedupe('k', { forMs: minute }) });
+    await cancel(engine, { id });
+    await retry(engine, id, t0 + 1);
+    const holder = await claimOne(engine, {}, t0 + 1);
+    const follow = await create(engine, { dedupe: key }, t0 + 2);
+    assert.deepEqual([follow.status, follow.deduped], ['BLOCKED', false]);
+    await engine.prune({ now: t0 + hour, limit: 100, ledgerMs: day, auditMs: day, changesMs: day });
+    const folded = await create(engine, { dedupe: key }, t0 + hour);
+    assert.deepEqual([folded.id, folded.deduped], [follow.id, true]);
+    await finish(engine, holder, 'COMPLETED', {}, t0 + hour);
+    assert.equal((await claimOne(engine, {}, t0 + hour)).id, follow.id);
   });
 }

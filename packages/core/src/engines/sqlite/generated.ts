@@ -122,7 +122,8 @@ ON CONFLICT (type, tenant, key) DO UPDATE SET
   policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now
 WHERE seq = :seq`,
     prune: `DELETE FROM dedupes WHERE (type, tenant, key) IN (
-  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ? + 0)`,
+  SELECT type, tenant, key FROM dedupes
+  WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL AND follow_id IS NULL LIMIT ? + 0)`,
   },
   job: {
     insert: `INSERT INTO jobs (

@@ -88,7 +88,9 @@ BEGIN
     PERFORM duly.forget(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
+    -- Behind a holder that ended and was retried, a follow-up may hold the key by now.
+    SELECT ctid FROM duly.dedupes
+    WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL AND follow_id IS NULL
     LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_keys = ROW_COUNT;
   DELETE FROM duly.expirings WHERE ctid = ANY (ARRAY(

@@ -23,6 +23,8 @@ UPDATE jobs SET
   policy = :policy, metadata = :metadata, input = :input, expire_at = :expire, updated_at = :now{{job.passive -copyOf | , %column = :%field |}}
 WHERE seq = :seq
 
+-- Behind a holder that ended and was retried, a follow-up may hold the key by now.
 -- name: prune
 DELETE FROM dedupes WHERE (type, tenant, key) IN (
-  SELECT type, tenant, key FROM dedupes WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL LIMIT ? + 0)
+  SELECT type, tenant, key FROM dedupes
+  WHERE until_at IS NOT NULL AND until_at <= ? AND ended IS NOT NULL AND follow_id IS NULL LIMIT ? + 0)
