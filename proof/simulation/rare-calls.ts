@@ -1,4 +1,4 @@
-/** Calls that meet each other in ways that chance hardly brings about. About one world in five has one kind of them. */
+/** Calls that meet each other in ways that chance hardly brings about. One world in four has one kind of them. */
 import type { PauseTarget } from '../../packages/core/src/jobs/pauses.ts';
 import type { ScheduleDefinition } from '../../packages/core/src/schedules/definition/definition.ts';
 import { plainCreate } from './plain-create.ts';
@@ -50,15 +50,16 @@ function drawReplacements(dice: Dice, atMs: number): Addition {
       dedupe: 'replace',
       priority,
       queue: dice.one([null, 'side']),
-      delayMs: dice.one([null, null, null, 1_500]),
+      delayMs: dice.chance(0.1) ? 1_500 : null,
       ...(dice.chance(0.7) ? { attempts: dice.between(1, 5) } : {}),
       ...(dice.chance(0.5) ? { timeoutMs: dice.between(10, 60) * second } : {}),
     });
   const pause: Step = { atMs, by: 0, do: 'pauseClaims', target: { type: task }, forMs: 2 * second };
-  const others = [0, 1].map((): Step => create(dice.between(100, 500), { count: 2 }));
+  const others = [0, 1].map((): Step => create(dice.between(100, 500), { count: 3 }));
   const [before, after] = dice.one([
     [5, -5],
     [-5, 5],
+    [0, 5],
     [0, 5],
   ] as const);
   const replacements = Array.from(
