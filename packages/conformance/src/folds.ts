@@ -77,4 +77,14 @@ export function foldTests(test: DefineTest): void {
     await finish(engine, holder, 'COMPLETED', {}, t0 + hour);
     assert.equal((await claimOne(engine, {}, t0 + hour)).id, follow.id);
   });
+
+  test('a cancel by a key that is free again cancels nothing', async ({ engine }) => {
+    const key = dedupe('k', { mode: 'replace', forMs: minute });
+    const holder = await createRunning(engine, { dedupe: key });
+    const { id: follow } = await create(engine, { dedupe: key });
+    const item = await cancel(engine, { type: 'work', tenant: null, key: 'k' }, t0 + minute);
+    assert.deepEqual([item.id, item.result], [null, 'missing']);
+    assert.equal(await statusOf(engine, holder.id), 'RUNNING');
+    assert.equal(await statusOf(engine, follow), 'BLOCKED');
+  });
 }

@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 2,
-  hash: 2257339185455120,
+  hash: 405465625530406,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -900,12 +900,12 @@ BEGIN
     SELECT follow_id INTO v_follow FROM duly.dedupes
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
     v_id := duly.holder_f2(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
+    IF v_id IS NULL THEN RETURN duly.changed_item_f2(NULL, 'missing', NULL, NULL); END IF;
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
       v_job := duly.job_state_f2(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f2(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
-    IF v_id IS NULL THEN RETURN duly.changed_item_f2(NULL, 'missing', NULL, NULL); END IF;
   END IF;
   v_job := duly.job_state_f2(v_id);
   IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_f2(p_now, v_job, p_mode, p_actor, p_note); END IF;

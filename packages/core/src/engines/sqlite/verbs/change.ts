@@ -138,10 +138,9 @@ export function cancelTarget(
 ): ChangedItem {
   if ('key' in target) {
     const at = [target.type, target.tenant ?? '', target.key] as const;
-    const followId = work.get<{ follow_id: string | null }>(statements.dedupe.holder, ...at)?.follow_id;
-    // Once the holder's time is over the follow-up is what the key names.
-    const isHolder = followId != null && followId === holderOf(work, target);
-    const follow = followId == null || isHolder ? undefined : readJobState(work, followId);
+    // Once the holder's time is over the follow-up is what the key names, and then nothing.
+    const followId = heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now)?.follow_id;
+    const follow = followId == null ? undefined : readJobState(work, followId);
     // First, or the end of the holder would let it run.
     if (follow !== undefined) cancelJob(work, follow, mode, act);
   }

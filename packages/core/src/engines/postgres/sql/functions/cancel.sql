@@ -10,12 +10,12 @@ BEGIN
     SELECT follow_id INTO v_follow FROM duly.dedupes
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
     v_id := duly.holder(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
+    IF v_id IS NULL THEN RETURN duly.changed_item(NULL, 'missing', NULL, NULL); END IF;
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
       v_job := duly.job_state(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
-    IF v_id IS NULL THEN RETURN duly.changed_item(NULL, 'missing', NULL, NULL); END IF;
   END IF;
   v_job := duly.job_state(v_id);
   IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job(p_now, v_job, p_mode, p_actor, p_note); END IF;
