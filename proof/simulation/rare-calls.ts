@@ -78,7 +78,11 @@ function drawReplacements(dice: Dice, atMs: number): Addition {
 
 /** Cancels by dedupe key while its holder runs and a follow-up waits behind it; sometimes the time of the key is over by then. */
 function drawKeyCancels(dice: Dice, atMs: number): Addition {
-  const task = dice.one(['slow', 'steady'] as const);
+  const tasks = ['slow', 'steady'] as const;
+  return { steps: tasks.flatMap((task) => drawKeyCancel(dice, task, atMs + dice.below(second))) };
+}
+
+function drawKeyCancel(dice: Dice, task: TaskName, atMs: number): Step[] {
   const tenant = dice.one([null, null, 't']);
   const create = (afterMs: number, own: Partial<Create>): Step => ({
     ...plainCreate,
@@ -88,16 +92,16 @@ function drawKeyCancels(dice: Dice, atMs: number): Addition {
   const cancel = (afterMs: number): Step => ({
     ...{ atMs: atMs + afterMs, by: dice.below(1_000), do: 'cancelKey', task, tenant },
   });
-  const forMs = dice.one([null, null, 1_200, 8_000]);
-  return {
-    steps: [
-      create(0, { dedupeForMs: forMs }),
-      create(dice.between(500, 1_000), { delayMs: dice.one([null, null, 3_000]), ms: 100 }),
-      cancel(dice.between(1_000, 2_500)),
-      create(dice.between(2_500, 3_000), { ms: 100 }),
-      ...(dice.chance(0.5) ? [cancel(dice.between(2_600, 6_000))] : []),
-    ],
+  const followUp = {
+    ...{ delayMs: dice.one([null, null, 3_000]), ms: 100, dedupeForMs: dice.one([null, null, 500]) },
   };
+  return [
+    create(0, { dedupeForMs: dice.one([null, null, 1_200, 8_000]) }),
+    create(dice.between(500, 1_000), followUp),
+    cancel(dice.between(1_000, 2_500)),
+    create(dice.between(2_500, 3_000), { ms: 100 }),
+    ...(dice.chance(0.5) ? [cancel(dice.between(2_600, 6_000))] : []),
+  ];
 }
 
 /** Jobs of two tenants under one serial key: the long run of one is nothing that the other waits for. */
