@@ -44,7 +44,7 @@ test('PostgreSQL: a job is followed from a worker in another process to its end,
 
 test('PostgreSQL: every change is told in order, also to who comes back to another server after a break', async (t) => {
   const { url: address, adminKey: key, create, report, store, listening, duly } = await setup(t);
-  const path = '/api/events?event=made,claimed,progress&type=guided';
+  const path = '/api/events?event=created,claimed,progress&type=guided';
   const stream = await openSse(t, address + path, { key });
   await stream.until(({ event }) => event === 'id');
   const ids = await Promise.all(Array.from({ length: 20 }, () => create()));

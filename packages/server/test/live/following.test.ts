@@ -182,7 +182,7 @@ test('SSE of one job goes on after a server was restarted: what changed meanwhil
 
 test('SSE of all jobs: every change that matches, in order, and after a restart from where it was', async (t) => {
   const { url, adminKey, report, create, duly, store, listening, ask } = await setup(t);
-  const address = '/api/events?type=guided,other&event=made,progress,completed,returned';
+  const address = '/api/events?type=guided,other&event=created,progress,completed,returned';
   const stream = await openSse(t, url + address, { key: adminKey });
   await stream.until(({ event }) => event === 'id');
   await ask('/api/jobs', { body: { type: 'quick', input: 1 } });
@@ -219,7 +219,7 @@ test('SSE of all jobs: every change that matches, in order, and after a restart 
 test('SSE of all jobs: a place of another store, past its retention, or that is none, is a gap', async (t) => {
   const { url, adminKey, create } = await setup(t);
   for (const after of [String(2 ** 50), '9'.repeat(16), '9'.repeat(30), '-1', 'Zk3.1.end']) {
-    const stream = await openSse(t, `${url}/api/events?event=made`, { key: adminKey, after });
+    const stream = await openSse(t, `${url}/api/events?event=created`, { key: adminKey, after });
     assert.equal((await stream.next())?.event, 'gap', after);
     const id = await create();
     assert.equal((await stream.next())?.data.id, id);
@@ -230,7 +230,7 @@ test('SSE of all jobs: a place of another store, past its retention, or that is 
 test('a tenant is told of its own jobs only, by every way', async (t) => {
   const { url, key, create, ask, report } = await setup(t);
   const acme = await key('read', 'acme');
-  const stream = await openSse(t, `${url}/api/events?event=made`, { key: acme });
+  const stream = await openSse(t, `${url}/api/events?event=created`, { key: acme });
   await stream.until(({ event }) => event === 'id');
   const other = await create({ tenant: 'other' });
   const none = await create();

@@ -69,7 +69,7 @@ test('a watcher that does not read for long is told everything when it does, in 
   const socket = connect({ host: hostname, port: Number(port) });
   t.after(() => socket.destroy());
   socket.write(
-    `GET /api/events?event=made HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`,
+    `GET /api/events?event=created HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${adminKey}\r\n\r\n`,
   );
   socket.setEncoding('utf8');
   let text = '';
