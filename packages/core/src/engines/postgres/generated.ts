@@ -100,6 +100,11 @@ LEFT JOIN LATERAL (
   ORDER BY name LIMIT $5::bigint) l ON true
 ORDER BY l.name`,
   },
+  meta: {
+    pruned: `SELECT value FROM duly.meta WHERE key = 'pruned_made_at'`,
+    notePruned: `INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', $1::bigint)
+ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value)`,
+  },
   schedule: {
     slots: `SELECT t.now, s.* FROM (SELECT duly.now_f2($1::bigint) AS now) t
 LEFT JOIN LATERAL (

@@ -37,21 +37,24 @@ export interface SchemaState {
   lowestCode: number;
   /** The function sets that the store has: by number, a hash of the text. */
   sets: ReadonlyMap<number, number>;
+  /** Whether a move fences it. Its tables have other names then, so nothing can be migrated. */
+  fenced: boolean;
 }
 
-const noStore: SchemaState = { version: 0, lowestCode: 0, sets: new Map() };
+const noStore: SchemaState = { version: 0, lowestCode: 0, sets: new Map(), fenced: false };
 const setKey = 'functions_';
 
 /** Reads where the store stands. Refuses a schema that holds something else, or a store from before the first release. */
 export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
-  const [found] = await database.query<{ meta: boolean; jobs: boolean; others: boolean }>(
+  const [found] = await database.query<{ meta: boolean; jobs: boolean; fenced: boolean; others: boolean }>(
     `SELECT (SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('key', 'value')) AS meta,
-       EXISTS (SELECT FROM pg_attribute WHERE attrelid IN (to_regclass($2), to_regclass($4)) AND attname = 'rank') AS jobs,
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'rank') AS jobs,
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass($4) AND attname = 'rank') AS fenced,
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`,
     // While it is fenced its tables have other names. By their columns, because a program may have tables of these names too.
     [`"${schema}".meta`, `"${schema}".jobs`, schema, `"${schema}".${fencedPrefix}jobs`],
   );
-  if (found?.meta === true && found.jobs) {
+  if (found?.meta === true && (found.jobs || found.fenced)) {
     const rows = await database.query<{ key: string; value: number }>(
       inSchema(
         `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code') OR starts_with(key, '${setKey}')`,
@@ -65,6 +68,7 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
       version: read('schema_version'),
       lowestCode: read('lowest_code'),
       sets: new Map(sets.map(({ key, value }) => [Number(key.slice(setKey.length)), Number(value)])),
+      fenced: !found.jobs,
     };
   }
   if (found?.others === true) {
@@ -95,8 +99,9 @@ export function servesOnly({ lowestCode }: SchemaState): string {
   return `serves only code of function set ${lowestCode} or newer; this version of Duly has ${functionSet.number}`;
 }
 
-/** The names of the steps that a store still needs. */
+/** The names of the steps that a store still needs; none while it is fenced. */
 export function missingSteps(state: SchemaState): string[] {
+  if (state.fenced) return [];
   const steps = schemaSteps.filter((step) => step.number > state.version).map((step) => step.name);
   const { number, hash } = functionSet;
   return state.sets.get(number) === hash ? steps : [...steps, `${setKey}${number}`];
@@ -137,13 +142,16 @@ async function runSteps(
   { schema, place }: SchemaTarget,
 ): Promise<string[] | null> {
   const [lock] = await inside.query<{ held: boolean }>(
-    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS held',
-    [`duly.migrate.${schema}`],
+    `SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))
+       AND pg_try_advisory_xact_lock_shared(hashtextextended($2, 0)) AS held`,
+    // No move may rename the tables meanwhile.
+    [`duly.migrate.${schema}`, 'duly.move'],
   );
   if (lock?.held !== true) return null;
   await allow(stepsMs);
   const state = await readSchema({ database: inside, schema, place });
   refuseTooNew(state, place);
+  if (state.fenced) return [];
   if (state.version === 0) {
     // Asked first: making what is there already needs a right that the owner of the schema may not have.
     const [named] = await inside.query<{ exists: boolean }>(

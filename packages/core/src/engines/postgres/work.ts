@@ -84,7 +84,7 @@ export class Work {
     try {
       return await this.#database.query<Row>(text, values);
     } catch (error) {
-      // A table that is not there was renamed when the store was fenced. A transaction of the user's has failed by now and tells no more.
+      // What is not there may be so because the store is fenced. A transaction of the user's has failed by now and tells no more.
       if (!unknownNames.has(sqlStateBehind(error) ?? '') || this.where === 'user-transaction') throw error;
       const mark = await this.mark();
       throw mark === null ? error : movedError(mark, String((error as DulyError).details.place ?? ''));
@@ -144,8 +144,8 @@ function readAnswer(answer: string): object {
   return reply;
 }
 
-// SQLSTATEs of a table, and of a type of its rows, that are not there.
-const unknownNames = new Set(['42P01', '42704']);
+// SQLSTATEs of a table, of a type of its rows, and of a function that are not there. A fenced store gets no functions.
+const unknownNames = new Set(['42P01', '42704', '42883']);
 
 /** The SQLSTATE of an id that is there already, where many jobs were to be created at once: nothing of the call was done. */
 export const uniqueViolation = '23505';

@@ -11,8 +11,10 @@ import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-prox
 import { isDulyError } from '../../../src/base/errors.ts';
 import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
+import { abandonMove, moveStore } from '../../../src/operations/transfer.ts';
 import { examineStore } from '../../../src/store/examine.ts';
 import { openEngine, readSchemaStatus } from '../../../src/store/open-engine.ts';
+import { withoutPassword } from '../../../src/store/store-url.ts';
 import { ask, open, url } from './setup.ts';
 
 async function tablesOf(schema: string): Promise<number> {
@@ -139,6 +141,51 @@ it('a node whose functions are gone hears that the store serves newer code only'
   const call = engine.exchange({ settle: [], claim: claimRequest() });
   await assert.rejects(call, (error) => isDulyError(error, 'schema_too_new'));
   await engine.close();
+});
+
+/** Two stores whose move stopped after both were fenced. The functions are those of another release. */
+async function fencePair(): Promise<{ source: string; from: string; to: string }> {
+  const [source, target] = [freshSchema(), freshSchema()];
+  const [from, to] = [inSchema(url, source), inSchema(url, target)];
+  const leaving = await openEngine(from);
+  await leaving.enqueue({ groups: [{ jobs: [jobSpec({ due: { inMs: 0 } })] }] });
+  const step = { move: 'move-a', counters: null };
+  await leaving.transfer({ ...step, step: 'leave', place: withoutPassword(to) });
+  await leaving.close();
+  const arriving = await openEngine(to);
+  await arriving.transfer({ ...step, step: 'arrive', place: withoutPassword(from) });
+  await arriving.close();
+  // So that the move has to write when the store was pruned.
+  await ask(`INSERT INTO ${source}.meta (key, value) VALUES ('pruned_made_at', 1)`);
+  for (const schema of [source, target]) await renumberSet(schema, functionSet.number + 1);
+  return { source, from, to };
+}
+
+it('a store that a move fences opens with any function set, and the move can be abandoned', async () => {
+  const { source, from, to } = await fencePair();
+  const fenced = await openEngine(from);
+  assert.deepEqual((await fenced.migrate({ dryRun: false })).steps, []);
+  assert.equal((await setsOf(source)).meta.has(`functions_${functionSet.number}`), false);
+  for (const call of [fenced.counts({ cap: 1 }), fenced.exchange({ settle: [], claim: claimRequest() })])
+    await assert.rejects(call, (error) => isDulyError(error, 'store_moved'));
+  await fenced.close();
+  // What a program creates beside the fenced tables keeps its name.
+  await ask(`CREATE TABLE ${source}.of_a_program (n int)`);
+  assert.equal(await abandonMove({ from, to }), true);
+  await ask(`SELECT n FROM ${source}.of_a_program`);
+  const after = await openEngine(from);
+  const { claimed } = await after.exchange({ settle: [], claim: claimRequest() });
+  assert.equal(claimed.length, 1);
+  await after.close();
+});
+
+it('a move that another release began is completed', async () => {
+  const { from, to } = await fencePair();
+  assert.equal((await moveStore({ from, to })).result, 'moved');
+  const arrived = await openEngine(to);
+  const { claimed } = await arrived.exchange({ settle: [], claim: claimRequest() });
+  assert.equal(claimed.length, 1);
+  await arrived.close();
 });
 
 it('processes that migrate at once do it once', async () => {

@@ -28,7 +28,7 @@ import {
 } from '../../shared/transfer-parts.ts';
 import { statements } from '../generated.ts';
 import { toSlot } from '../rows.ts';
-import { keepable, ofSet, type Value, type Work } from '../work.ts';
+import { keepable, type Value, type Work } from '../work.ts';
 
 // These keep their names: the fence itself and the schema's version.
 const unfenced = ['moves', 'meta'];
@@ -247,9 +247,7 @@ async function stateOf(work: Work, input: TransferInput): Promise<TransferReply>
         prefix,
       ),
     );
-    const [pruned] = await rows<{ value: number }>(
-      "SELECT value FROM duly.meta WHERE key = 'pruned_made_at'",
-    );
+    const [pruned] = await rows<{ value: number }>(statements.meta.pruned);
     return {
       now,
       mark,
@@ -344,7 +342,7 @@ async function settle(rows: Rows, { fence, changes, prunedCreatedAt }: TransferC
     'UPDATE duly.feed_pages SET first_position = greatest(first_position, $1::bigint + 1) WHERE n = 0',
     [changes],
   );
-  if (prunedCreatedAt !== null) await rows(`SELECT ${ofSet('note_pruned')}($1::bigint)`, [prunedCreatedAt]);
+  if (prunedCreatedAt !== null) await rows(statements.meta.notePruned, [prunedCreatedAt]);
   for (const table of ['jobs', 'schedules', 'slots', 'finished', 'dead']) await rows(`ANALYZE duly.${table}`);
 }
 
@@ -381,25 +379,26 @@ async function liveNodes(rows: Rows, now: number): Promise<number> {
   return (row as { n: number }).n;
 }
 
-/** The tables and views of the store, but for what is never fenced and for the days of history, which go with it. */
-async function tablesOf(rows: Rows, kinds: string): Promise<string[]> {
+/** The tables and views of the store that start with the prefix, but for what is never fenced and for the days of history, which go with it. */
+async function tablesOf(rows: Rows, kinds: string, prefix: string): Promise<string[]> {
   const found = await rows<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass)
      AND c.relkind::text = ANY ($1::text[]) AND NOT c.relispartition ORDER BY c.relname`,
     [kinds],
   );
-  return found.map(({ name }) => name).filter((name) => !unfenced.includes(name));
+  return found.map(({ name }) => name).filter((name) => name.startsWith(prefix) && !unfenced.includes(name));
 }
 
-/** Renames all tables. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
+/** Renames all tables that start with `from`. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
 async function rename(rows: Rows, from: string, to: string): Promise<void> {
-  for (const table of await tablesOf(rows, '{r,p,v}')) {
+  for (const table of await tablesOf(rows, '{r,p,v}', from)) {
     await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
   }
 }
 
 /** Drops what came so far. The last page of the feed stays: it knows the place. */
 async function clear(rows: Rows): Promise<void> {
-  const tables = (await tablesOf(rows, '{r,p}')).filter((table) => table !== `${fencedPrefix}feed_pages`);
+  const fenced = await tablesOf(rows, '{r,p}', fencedPrefix);
+  const tables = fenced.filter((table) => table !== `${fencedPrefix}feed_pages`);
   await rows(`TRUNCATE ${tables.map((table) => `duly."${table}"`).join(', ')}`);
 }
