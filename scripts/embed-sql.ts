@@ -1,5 +1,5 @@
 // Turns each engine's sql folder into its checked-in generated.ts, so that the published package needs no file
-// reads and a bundler keeps the SQL. Lists of job fields are filled in (job-lists.ts).
+// reads and a bundler keeps the SQL. Lists of job fields (job-lists.ts) are filled in, but not in the schema.
 //
 //   sql/schema/NNNN_name.sql   steps of the schema: DDL, and the rows that a new store starts with
 //   sql/functions/*.sql        the functions and views of PostgreSQL, which a store gets as a whole
@@ -210,10 +210,15 @@ export function generateAll(): { path: string; text: string }[] {
 
 /** Reads the sql folder of an engine. */
 export function readSqlFolder(folder: string): SqlFolder {
-  const [schema, functions, statements] = ['schema', 'functions', 'statements'].map((name) =>
-    readSqlFiles(join(folder, name)),
-  ) as [SqlFile[], SqlFile[], SqlFile[]];
-  return { schema, functions, statements, released: readReleased(folder) };
+  const expanded = (name: string): SqlFile[] =>
+    readSqlFiles(join(folder, name)).map((file) => ({ ...file, sql: expandJobLists(file.sql) }));
+  return {
+    // A step that is released never changes, so a list of job fields must not be filled in.
+    schema: readSqlFiles(join(folder, 'schema')),
+    functions: expanded('functions'),
+    statements: expanded('statements'),
+    released: readReleased(folder),
+  };
 }
 
 /** Compares what should be generated with what is checked in. */
@@ -238,7 +243,7 @@ export function readIfExists(path: string): string | null {
 function readSqlFiles(folder: string): SqlFile[] {
   return listFiles(folder)
     .filter((file) => file.endsWith('.sql'))
-    .map((file) => ({ name: basename(file), sql: expandJobLists(readFileSync(file, 'utf8')) }));
+    .map((file) => ({ name: basename(file), sql: readFileSync(file, 'utf8') }));
 }
 
 function byName(files: SqlFile[]): SqlFile[] {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   findStaleGenerated,
   generateAll,
   readFunctions,
   readIfExists,
+  readSqlFolder,
   readStatements,
   renderGenerated,
   type SqlFolder,
@@ -152,7 +156,14 @@ test('a released step of the schema must stay as it is', () => {
 
 test('a step of the schema has no placeholder, because the text of one can change', () => {
   const sql = 'CREATE TABLE t ({{job.columns}});';
-  assert.throws(() => render({ schema: [{ name: '0001_a.sql', sql }] }), /placeholder/);
+  const folder = mkdtempSync(join(tmpdir(), 'duly-sql-'));
+  try {
+    for (const name of ['schema', 'functions', 'statements']) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, 'schema/0001_a.sql'), sql);
+    assert.throws(() => renderGenerated(readSqlFolder(folder)), /placeholder/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('the generated module gives back the exact text, whatever marks it holds', async () => {
