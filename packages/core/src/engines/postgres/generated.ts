@@ -665,7 +665,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 2,
-  hash: 405465625530406,
+  hash: 946201131902773,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -2952,6 +2952,7 @@ BEGIN
       -- A repeat: the value was put, and what happened to it since stands.
       IF v_known.status IS NOT NULL THEN
         PERFORM duly.refuse_type_f2(v_cleanup, v_known.type);
+        PERFORM duly.confirm_f2();
         RETURN json_build_object('result', 'changed', 'expiresAt',
           CASE WHEN v_row.cleanup_id = v_cleanup ->> 'id' THEN v_row.expires_at ELSE v_expires END);
       END IF;

@@ -5,7 +5,7 @@ import { after, it } from 'node:test';
 import { claimRequest, jobSpec, settlement } from '@duly/conformance/builders';
 import { freshSchema, startPostgres } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
-import type { ClaimedJob, Engine } from '../../../src/contract/engine.ts';
+import type { ClaimedJob, Engine, PutExpiringInput } from '../../../src/contract/engine.ts';
 import { createPostgresEngine } from '../../../src/engines/postgres/engine.ts';
 import { ask, open } from './setup.ts';
 
@@ -70,5 +70,17 @@ it('a repeat of what only the primary has is not confirmed before the standby ha
   await isNotConfirmed(() => engine.exchange({ settle, claim: null, repeat: true }));
   await waitForStandby('');
   assert.deepEqual((await engine.exchange({ settle, claim: null, repeat: true })).settled, ['done']);
+
+  const change = (changed: PutExpiringInput['groups'][number]['changes'][number]) =>
+    engine.putExpiring({ groups: [{ actor: 'key:anna', changes: [changed] }] });
+  const value = { name: 'tokens', key: 'a' };
+  const cleanup = jobSpec({ type: 'cleanup', due: { inMs: 60_000 } });
+  const put = () => change({ ...value, op: 'put', value: '1', due: { inMs: 60_000 }, cleanup });
+  await cutShort(put);
+  // Without the value's row, a repeated put writes nothing.
+  await cutShort(() => change({ ...value, op: 'delete' }));
+  await isNotConfirmed(put);
+  await waitForStandby('');
+  assert.equal((await put()).groups[0]?.ok, true);
   await engine.close();
 });

@@ -27,6 +27,7 @@ BEGIN
       -- A repeat: the value was put, and what happened to it since stands.
       IF v_known.status IS NOT NULL THEN
         PERFORM duly.refuse_type(v_cleanup, v_known.type);
+        PERFORM duly.confirm();
         RETURN json_build_object('result', 'changed', 'expiresAt',
           CASE WHEN v_row.cleanup_id = v_cleanup ->> 'id' THEN v_row.expires_at ELSE v_expires END);
       END IF;
