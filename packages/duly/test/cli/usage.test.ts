@@ -242,7 +242,7 @@ test('migrate status tells what is missing and creates nothing', async (t) => {
   const after = await folder.json('migrate', 'status');
   assert.deepEqual([after.schema, after.steps], [before.known_schema, []]);
   const newer = new DatabaseSync(join(folder.path, 'duly.db'));
-  newer.exec("UPDATE meta SET value = 99 WHERE key IN ('schema_version', 'lowest_code')");
+  newer.exec("UPDATE meta SET value = 99 WHERE key IN ('schema_version', 'lowest_schema')");
   newer.close();
   assert.equal((await folder.json('migrate', 'status')).serves, false);
   const refused = await folder.duly('migrate');

@@ -43,6 +43,9 @@ export interface SchemaState {
 
 const noStore: SchemaState = { version: 0, lowestCode: 0, sets: new Map(), fenced: false };
 const setKey = 'functions_';
+const lowestSetKey = 'lowest_set';
+// What code from before the first release reads of `lowest_code`: it compares the number of its migrations, and refuses the store.
+const beforeRelease = 1_000;
 
 /** Reads where the store stands. Refuses a schema that holds something else, or a store from before the first release. */
 export async function readSchema({ database, schema, place }: SchemaTarget): Promise<SchemaState> {
@@ -57,7 +60,7 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
   if (found?.meta === true && (found.jobs || found.fenced)) {
     const rows = await database.query<{ key: string; value: number }>(
       inSchema(
-        `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code') OR starts_with(key, '${setKey}')`,
+        `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', '${lowestSetKey}') OR starts_with(key, '${setKey}')`,
         schema,
       ),
     );
@@ -66,7 +69,7 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
     if (sets.length === 0) throw isFromBefore(schema, place);
     return {
       version: read('schema_version'),
-      lowestCode: read('lowest_code'),
+      lowestCode: read(lowestSetKey),
       sets: new Map(sets.map(({ key, value }) => [Number(key.slice(setKey.length)), Number(value)])),
       fenced: !found.jobs,
     };
@@ -183,7 +186,8 @@ async function createFunctions(inside: Database, schema: string, state: SchemaSt
   await inside.query(inSchema(sql, schema));
   await writeMeta(inside, schema, `${setKey}${number}`, hash);
   // Nodes of the release before go on; nodes of an older one are refused when they open the store.
-  if (isUpgrade) await writeMeta(inside, schema, 'lowest_code', state.sets.size === 0 ? number : newest);
+  if (isUpgrade) await writeMeta(inside, schema, lowestSetKey, state.sets.size === 0 ? number : newest);
+  await writeMeta(inside, schema, 'lowest_code', beforeRelease);
   // From its first job on, history lies where it belongs, and need not be moved later.
   await inside.query(inSchema(statements.call.keepDays, schema), [null, daysAhead, 0]);
   return [`${setKey}${number}`];

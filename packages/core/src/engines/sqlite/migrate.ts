@@ -9,6 +9,8 @@ export const schemaVersion = schemaSteps.length;
 
 /** The lowest schema number whose code may still work on a store that this code has migrated. */
 const lowestCode = 1;
+// What code from before the first release reads of `lowest_code`: it has schema 1 too, and refuses the file.
+const beforeRelease = 1_000;
 
 /** Where a database stands. */
 export interface SchemaState {
@@ -45,7 +47,7 @@ export function readSchema(db: SqliteDatabase, path: string): SchemaState {
   }
   const read = (key: string) =>
     (db.prepare(statements.meta.read).get(key) as { value: number } | undefined)?.value;
-  return { version: read('schema_version') ?? 0, lowestCode: read('lowest_code') ?? 0 };
+  return { version: read('schema_version') ?? 0, lowestCode: read('lowest_schema') ?? 0 };
 }
 
 /** Whether everything this code needs is there. Refuses a schema that serves newer code only. */
@@ -74,7 +76,8 @@ export function migrateSchema(
     for (const step of steps) db.exec(step.sql);
     const write = db.prepare(statements.meta.write);
     write.run('schema_version', schemaVersion);
-    write.run('lowest_code', lowestCode);
+    write.run('lowest_schema', lowestCode);
+    write.run('lowest_code', beforeRelease);
   }
   return { from: version, steps: steps.map((step) => step.name) };
 }

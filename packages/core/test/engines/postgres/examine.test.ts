@@ -135,7 +135,7 @@ it('a store that is not there, and a server that is not there, are findings', as
   assert.equal(stateOf(away, 'store_unavailable'), 'failing');
   const old = freshSchema();
   await (await openEngine(inSchema(url, old))).close();
-  await ask(`UPDATE ${old}.meta SET value = 99 WHERE key = 'lowest_code'`);
+  await ask(`UPDATE ${old}.meta SET value = 99 WHERE key = 'lowest_set'`);
   const newer = await examineStore(inSchema(url, old));
   assert.equal(stateOf(newer, 'schema'), 'failing');
 });

@@ -6,6 +6,7 @@ import { it } from 'node:test';
 import { playRandom } from '@duly/conformance';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { isDulyError } from '../../../src/base/errors.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
 import { schemaVersion } from '../../../src/engines/postgres/migrate.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
@@ -42,6 +43,6 @@ it('once the next release has taken away what this one needs, this one is refuse
   const schema = freshSchema();
   await (await openEngine(inSchema(url, schema))).close();
   await expand(schema);
-  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'lowest_code'`, [schemaVersion + 1]);
+  await ask(`UPDATE ${schema}.meta SET value = $1 WHERE key = 'lowest_set'`, [functionSet.number + 1]);
   await assert.rejects(openEngine(inSchema(url, schema)), (error) => isDulyError(error, 'schema_too_new'));
 });

@@ -77,7 +77,12 @@ it('a store of the baseline is upgraded while nodes of both releases work on it'
     const { kept, fence } = await before.ask<{ kept: string[]; fence: number }>('fill');
     const created = await metaOf(schema);
     const hash = created[`functions_${set}`];
-    assert.deepEqual(created, { schema_version: version, lowest_code: set, [`functions_${set}`]: hash });
+    assert.deepEqual(created, {
+      schema_version: version,
+      lowest_set: set,
+      lowest_code: 1_000,
+      [`functions_${set}`]: hash,
+    });
     assert.equal(hash?.toString(16).padStart(13, '0'), functionSets.at(-1).slice(0, 13));
     const filled = await before.ask<JobRecord[]>('read');
     const statuses = filled.map(({ status }) => status);

@@ -38,7 +38,7 @@ test('many processes that open a new file at once make its schema once', async (
 test('a newer schema that still serves this code is used', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   await (await openSqliteEngine({ path, clock })).close();
-  setMeta(path, { schema_version: schemaVersion + 3, lowest_code: schemaVersion });
+  setMeta(path, { schema_version: schemaVersion + 3, lowest_schema: schemaVersion });
   const engine = await openSqliteEngine({ path, clock });
   t.after(() => engine.close());
   assert.equal((await engine.migrate({ dryRun: true })).from, schemaVersion + 3);
@@ -47,11 +47,21 @@ test('a newer schema that still serves this code is used', async (t) => {
 test('a schema whose lowest code is newer than this one is refused, and nothing is changed', async (t) => {
   const path = join(testFolder(t), 'duly.db');
   await (await openSqliteEngine({ path, clock })).close();
-  setMeta(path, { schema_version: schemaVersion + 3, lowest_code: schemaVersion + 1 });
+  setMeta(path, { schema_version: schemaVersion + 3, lowest_schema: schemaVersion + 1 });
   await assert.rejects(
     openSqliteEngine({ path, clock }),
     (error) => isDulyError(error, 'schema_too_new') && error.details.lowestCode === schemaVersion + 1,
   );
+});
+
+test('code from before the first release refuses a new file', async (t) => {
+  const path = join(testFolder(t), 'duly.db');
+  await (await openSqliteEngine({ path, clock })).close();
+  const db = new DatabaseSync(path);
+  const row = db.prepare("SELECT value FROM meta WHERE key = 'lowest_code'").get();
+  db.close();
+  // It has schema 1, and refuses what serves a higher one only.
+  assert.deepEqual({ ...row }, { value: 1_000 });
 });
 
 test('a store from before the first release is refused, and nothing is changed', async (t) => {
