@@ -21,6 +21,9 @@ const dayCreated = '23514';
 // create_job: a job of the same id was created and ended beside the call.
 const endedMeanwhile = 'DU010';
 
+// The name of a view of a function set, in the server's message.
+const viewOfSet = /_f\d+(?![\w.])/;
+
 // The server had ended the session because it was idle, before the call came to it, or within a transaction, which it rolled back.
 const idleTooLong = ['57P05', '25P03'];
 
@@ -95,6 +98,7 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
     case '3D000':
     case '3F000':
     case '42P01':
+      if (viewOfSet.test(said)) return functionsGone(error, place);
       return dulyError('store_not_found', {
         message: `There is no store at ${place}: ${said}.`,
         hint:
@@ -104,14 +108,8 @@ export function storeError(error: unknown, at: ErrorPlace): DulyError {
         details,
         cause: error,
       });
-    // A newer release drops the functions of releases that it no longer serves.
     case '42883':
-      return dulyError('schema_too_new', {
-        message: `The store at ${place} does not have the functions that this version of Duly calls: ${said}.`,
-        hint: 'Update Duly in this process, or restart it if its code changed. Nothing of this call was stored.',
-        details,
-        cause: error,
-      });
+      return functionsGone(error, place);
     case '28000':
     case '28P01':
     case '42501':
@@ -151,6 +149,16 @@ function meansGone(state: string): boolean {
     state === '58000' ||
     state === '58030'
   );
+}
+
+/** A newer release drops the functions and views of releases that it no longer serves. */
+function functionsGone(error: unknown, place: string): DulyError {
+  return dulyError('schema_too_new', {
+    message: `The store at ${place} does not have the functions that this version of Duly calls: ${(error as Error).message}.`,
+    hint: 'Update Duly in this process, or restart it if its code changed. Nothing of this call was stored.',
+    details: { place, sqlState: sqlStateOf(error) },
+    cause: error,
+  });
 }
 
 function unavailable(error: unknown, { place, unknown }: ErrorPlace): DulyError {

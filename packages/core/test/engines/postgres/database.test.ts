@@ -446,6 +446,7 @@ it('every SQLSTATE that has a meaning for a store gets its code', () => {
     '42501': 'store_denied',
     '28000': 'store_denied',
     '42P01': 'store_not_found',
+    '42883': 'schema_too_new',
     XX001: 'store_corrupt',
     '42601': 'internal',
   };
@@ -454,6 +455,14 @@ it('every SQLSTATE that has a meaning for a store gets its code', () => {
     assert.equal(storeError(raw, { place: 'here', unknown: true }).code, code, state);
   }
   const withState = (code: string) => Object.assign(new Error('said so'), { code, severity: 'ERROR' });
+  for (const [said, code] of [
+    ['relation "duly.live_f12" does not exist', 'schema_too_new'],
+    ['la relation « duly.live_f12 » n’existe pas', 'schema_too_new'],
+    ['relation "app_f12.jobs" does not exist', 'store_not_found'],
+  ] as const) {
+    const raw = Object.assign(new Error(said), { code: '42P01', severity: 'ERROR' });
+    assert.equal(storeError(raw, { place: 'here', unknown: false }).code, code, said);
+  }
   // After a failover a new connection may lead to the new primary; one that was only told of a conflict is as good as before.
   assert.deepEqual(['25006', '57P01', '23505', '40001'].map(withState).map(isConnectionSpent), [
     true,

@@ -136,12 +136,14 @@ it('functions are created beside those of the last release, and older ones that 
   assert.deepEqual([...(await setsOf(schema)).sets.keys()], [number]);
 });
 
-it('a node whose functions are gone hears that the store serves newer code only', async () => {
+it('a node whose functions or views are gone hears that the store serves newer code only', async () => {
   const schema = freshSchema();
   const engine = await openEngine(inSchema(url, schema));
+  const isTooNew = (error: unknown) => isDulyError(error, 'schema_too_new');
+  await ask(`DROP VIEW ${schema}.over_f${functionSet.number} CASCADE`);
+  await assert.rejects(engine.stats({ now: 1, sinceAt: 0, types: null }), isTooNew);
   await renumberSet(schema, functionSet.number + 1);
-  const call = engine.exchange({ settle: [], claim: claimRequest() });
-  await assert.rejects(call, (error) => isDulyError(error, 'schema_too_new'));
+  await assert.rejects(engine.exchange({ settle: [], claim: claimRequest() }), isTooNew);
   await engine.close();
 });
 
