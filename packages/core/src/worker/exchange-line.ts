@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { isDulyError } from '../base/errors.ts';
 import type { ClaimRequest, Engine, ExchangeReply } from '../contract/engine.ts';
 import { isStoreTrouble } from '../store/batcher.ts';
 import type { Batch, Outgoing } from './outbox.ts';
@@ -66,8 +67,10 @@ export function createExchangeLine(options: ExchangeLineOptions): ExchangeLine {
           ...(isRepeated ? { repeat: true } : {}),
         });
       } catch (error) {
-        // A store that is full or locked now may accept the same exchange later.
-        unanswered = isStoreTrouble(error) ? { ...exchange, isRepeated: true } : null;
+        // A store that is full or locked now may accept the same exchange later. One that serves newer code only refuses
+        // this code and none of the outcomes.
+        const mayPass = isStoreTrouble(error) || isDulyError(error, 'schema_too_new');
+        unanswered = mayPass ? { ...exchange, isRepeated: true } : null;
         if (unanswered === null) options.onRefused(exchange);
         throw error;
       } finally {

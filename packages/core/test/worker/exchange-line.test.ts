@@ -61,6 +61,15 @@ test('an exchange is sent, and the pass ends with what its reply leads to', asyn
   assert.deepEqual([line.isSending(), line.mustRepeat(), unrecorded()], [false, false, []]);
 });
 
+test('an exchange with a store that serves newer code only is repeated, and no outcome is refused', async () => {
+  const { line, notes, answers, unrecorded } = setup();
+  const pass = line.pass(() => exchangeOf('one'));
+  answers[0]?.(dulyError('schema_too_new', { message: 'newer', hint: '-' }));
+  await assert.rejects(pass, { code: 'schema_too_new' });
+  assert.deepEqual([line.mustRepeat(), unrecorded()], [true, ['one']]);
+  assert.deepEqual(notes, ['send at 0, true']);
+});
+
 test('without anything to send the store is not asked', async () => {
   const { line, inputs, notes } = setup();
   assert.equal(await line.pass(() => null), 456);
