@@ -14,7 +14,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { expandJobLists } from './job-lists.ts';
-import { type ReleasedSql, readReleased, setNumber, sha256 } from './released-sql.ts';
+import { openSet, type ReleasedSql, readReleased, sha256 } from './released-sql.ts';
 import { listFiles, type Problem, root } from './source-text.ts';
 
 const enginesFolder = join(root, 'packages/core/src/engines');
@@ -120,7 +120,7 @@ export function renderGenerated(folder: SqlFolder): string {
     'export const statements = {',
   ];
   const text = readFunctions(folder.functions);
-  const set = setNumber(folder.released, text);
+  const { number: set, isReleased } = openSet(folder.released, text);
   const numbered = createNumbering(folder.functions, set);
   const all = collectStatements(folder.statements, folder.functions);
   for (const [key, value] of [...all].sort(([one], [other]) => (one < other ? -1 : 1))) {
@@ -149,6 +149,7 @@ export function renderGenerated(folder: SqlFolder): string {
       '/** All functions and views of this code. The hash says whether a store has this text. */',
       'export const functionSet = {',
       `  number: ${set},`,
+      `  isReleased: ${isReleased},`,
       `  hash: ${shortHash(text)},`,
       `  sql: ${template(numbered(text))},`,
       '};',

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { readFunctions, readSqlFolder } from './embed-sql.ts';
+import { generateAll, readFunctions, readSqlFolder } from './embed-sql.ts';
 import {
   findReleaseProblems,
   type ReleasedSql,
@@ -82,6 +82,8 @@ function write(path: string, text: string): void {
 if (import.meta.main) {
   if (reportProblems('released SQL', findReleaseProblems())) {
     recordRelease();
+    // They say that their function set is released.
+    for (const { path, text } of generateAll()) write(path, text);
     bundleBaseline();
   } else process.exitCode = 1;
 }

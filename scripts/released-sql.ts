@@ -31,10 +31,13 @@ export function readReleased(folder: string): ReleasedSql {
   return JSON.parse(readFileSync(path, 'utf8')) as ReleasedSql;
 }
 
-/** The number of the function set with this text: that of the last release, or the next one if the text differs. */
-export function setNumber({ functionSets }: ReleasedSql, functions: string): number {
+/** The function set with this text: the number of the last release, or the next one if the text differs. */
+export function openSet(
+  { functionSets }: ReleasedSql,
+  functions: string,
+): { number: number; isReleased: boolean } {
   const isReleased = functionSets.length > 0 && functionSets.at(-1) === sha256(functions);
-  return functionSets.length + (isReleased ? 0 : 1);
+  return { number: functionSets.length + (isReleased ? 0 : 1), isReleased };
 }
 
 /** Released steps of the schema that changed or are gone. `read` returns null for a file that does not exist. */

@@ -665,6 +665,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
   number: 2,
+  isReleased: false,
   hash: 946201131902773,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.

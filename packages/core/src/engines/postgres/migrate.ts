@@ -37,12 +37,21 @@ export interface SchemaState {
   lowestCode: number;
   /** The function sets that the store has: by number, a hash of the text. */
   sets: ReadonlyMap<number, number>;
+  /** Those that a release created: their text must stay. */
+  released: ReadonlySet<number>;
   /** Whether a move fences it. Its tables have other names then, so nothing can be migrated. */
   fenced: boolean;
 }
 
-const noStore: SchemaState = { version: 0, lowestCode: 0, sets: new Map(), fenced: false };
+const noStore: SchemaState = {
+  version: 0,
+  lowestCode: 0,
+  sets: new Map(),
+  released: new Set(),
+  fenced: false,
+};
 const setKey = 'functions_';
+const releasedKey = 'released_';
 const lowestSetKey = 'lowest_set';
 // What code from before the first release reads of `lowest_code`: it compares the number of its migrations, and refuses the store.
 const beforeRelease = 1_000;
@@ -60,17 +69,19 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
   if (found?.meta === true && (found.jobs || found.fenced)) {
     const rows = await database.query<{ key: string; value: number }>(
       inSchema(
-        `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', '${lowestSetKey}') OR starts_with(key, '${setKey}')`,
+        `SELECT key, value FROM duly.meta WHERE key IN ('schema_version', '${lowestSetKey}') OR starts_with(key, '${setKey}') OR starts_with(key, '${releasedKey}')`,
         schema,
       ),
     );
     const read = (key: string): number => Number(rows.find((row) => row.key === key)?.value ?? 0);
     const sets = rows.filter(({ key }) => key.startsWith(setKey));
+    const released = rows.filter(({ key }) => key.startsWith(releasedKey));
     if (sets.length === 0) throw isFromBefore(schema, place);
     return {
       version: read('schema_version'),
       lowestCode: read(lowestSetKey),
       sets: new Map(sets.map(({ key, value }) => [Number(key.slice(setKey.length)), Number(value)])),
+      released: new Set(released.map(({ key }) => Number(key.slice(releasedKey.length)))),
       fenced: !found.jobs,
     };
   }
@@ -84,8 +95,9 @@ export async function readSchema({ database, schema, place }: SchemaTarget): Pro
   return noStore;
 }
 
-/** Refuses a store that serves newer code only. */
+/** Refuses a store that serves newer code only, or whose released set of this number has another text. */
 export function refuseTooNew(state: SchemaState, place: string): void {
+  refuseOtherRelease(state, place);
   if (state.lowestCode <= functionSet.number) return;
   throw dulyError('schema_too_new', {
     message: `The store at ${place} is at schema ${state.version} and ${servesOnly(state)}.`,
@@ -94,6 +106,21 @@ export function refuseTooNew(state: SchemaState, place: string): void {
       ...{ place, schema: state.version, lowestCode: state.lowestCode },
       code: functionSet.number,
     },
+  });
+}
+
+/** Nodes of the release run on its functions, so no other text may replace them. */
+function refuseOtherRelease(
+  { version, sets, released, lowestCode, fenced }: SchemaState,
+  place: string,
+): void {
+  const { number, hash } = functionSet;
+  const found = sets.get(number);
+  if (fenced || found === undefined || found === hash || !released.has(number)) return;
+  throw dulyError('schema_too_new', {
+    message: `The store at ${place} has function set ${number} of another release, and this version of Duly has a different set ${number}.`,
+    hint: 'Run the release that created the set, or a later one. A build from source needs sql/released.json of that release, and then: npm run generate. Nothing was changed.',
+    details: { place, schema: version, lowestCode, code: number },
   });
 }
 
@@ -181,10 +208,14 @@ async function createFunctions(inside: Database, schema: string, state: SchemaSt
   // Of its own number there may be an older text.
   for (const set of [...unused, number]) {
     await inside.query(inSchema(dropSet(set), schema));
-    await inside.query(inSchema('DELETE FROM duly.meta WHERE key = $1', schema), [`${setKey}${set}`]);
+    await inside.query(inSchema('DELETE FROM duly.meta WHERE key IN ($1, $2)', schema), [
+      `${setKey}${set}`,
+      `${releasedKey}${set}`,
+    ]);
   }
   await inside.query(inSchema(sql, schema));
   await writeMeta(inside, schema, `${setKey}${number}`, hash);
+  if (functionSet.isReleased) await writeMeta(inside, schema, `${releasedKey}${number}`, 1);
   // Nodes of the release before go on; nodes of an older one are refused when they open the store.
   if (isUpgrade) await writeMeta(inside, schema, lowestSetKey, state.sets.size === 0 ? number : newest);
   await writeMeta(inside, schema, 'lowest_code', beforeRelease);

@@ -62,7 +62,8 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   await ask(`DROP FUNCTION ${schema}.reap_f${functionSet.number}; DROP FUNCTION ${schema}.take_ids_f${functionSet.number};
     CREATE FUNCTION ${schema}.reap_f${functionSet.number}(bigint, bigint, integer) RETURNS text LANGUAGE sql AS $$ SELECT 'old' $$;
     CREATE FUNCTION ${schema}.mine() RETURNS text LANGUAGE sql AS $$ SELECT 'mine' $$;
-    UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_${functionSet.number}'`);
+    UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_${functionSet.number}';
+    DELETE FROM ${schema}.meta WHERE key = 'released_${functionSet.number}'`);
   const [id] = await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`);
   const after = await openEngine(inSchema(url, schema));
   assert.deepEqual((await after.reap({ node: 'node-a', leaseMs: 1_000, limit: 10 })).jobs, []);
@@ -75,6 +76,24 @@ it('a store whose functions are older gets them anew and loses nothing', async (
   await after.close();
   assert.deepEqual(await ask(`SELECT value FROM ${schema}.meta WHERE key = 'store'`), [id]);
   assert.deepEqual(await ask(`SELECT ${schema}.mine()`), [{ mine: 'mine' }]);
+});
+
+it('a released function set is not replaced by another text of the same number', async () => {
+  const schema = freshSchema();
+  await (await open({ schema })).close();
+  const { number, hash, isReleased } = functionSet;
+  assert.equal((await setsOf(schema)).meta.has(`released_${number}`), isReleased);
+  await ask(`UPDATE ${schema}.meta SET value = value - 1 WHERE key = 'functions_${number}';
+    INSERT INTO ${schema}.meta (key, value) VALUES ('released_${number}', 1) ON CONFLICT DO NOTHING`);
+  const store = await open({ schema, migrate: 'never' });
+  for (const call of [() => open({ schema }), () => store.migrate({ dryRun: false })])
+    await assert.rejects(
+      call,
+      (error) =>
+        isDulyError(error, 'schema_too_new') && error.hint?.includes('Run the release that created') === true,
+    );
+  await store.close();
+  assert.equal((await setsOf(schema)).meta.get(`functions_${number}`), hash - 1);
 });
 
 /** The functions of each set that a schema has, without the number, and what the store says about itself. */
@@ -170,7 +189,10 @@ it('a store that a move fences opens with any function set, and the move can be 
   const fenced = await openEngine(from);
   assert.deepEqual((await fenced.migrate({ dryRun: false })).steps, []);
   assert.equal((await setsOf(source)).meta.has(`functions_${functionSet.number}`), false);
-  for (const call of [fenced.counts({ cap: 1 }), fenced.exchange({ settle: [], claim: claimRequest() })])
+  for (const call of [
+    () => fenced.counts({ cap: 1 }),
+    () => fenced.exchange({ settle: [], claim: claimRequest() }),
+  ])
     await assert.rejects(call, (error) => isDulyError(error, 'store_moved'));
   await fenced.close();
   // What a program creates beside the fenced tables keeps its name.

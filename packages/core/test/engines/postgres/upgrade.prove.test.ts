@@ -82,6 +82,7 @@ it('a store of the baseline is upgraded while nodes of both releases work on it'
       lowest_set: set,
       lowest_code: 1_000,
       [`functions_${set}`]: hash,
+      [`released_${set}`]: 1,
     });
     assert.equal(hash?.toString(16).padStart(13, '0'), functionSets.at(-1).slice(0, 13));
     const filled = await before.ask<JobRecord[]>('read');
