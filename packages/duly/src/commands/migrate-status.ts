@@ -10,7 +10,9 @@ export async function migrateStatus(context: CommandContext, options: CommonOpti
   const { place, schema, known, lowestCode, code, steps } = await readSchemaStatus(store);
   const serves = lowestCode <= code;
   if (context.json) {
-    printJson(context.out, { place, schema, known_schema: known, lowest_code: lowestCode, serves, steps });
+    printJson(context.out, {
+      ...{ place, schema, known_schema: known, lowest_code: lowestCode, code, serves, steps },
+    });
     return;
   }
   const { out } = context;

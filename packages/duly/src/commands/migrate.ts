@@ -21,11 +21,11 @@ export async function migrate(context: CommandContext, options: CommonOptions): 
     }
     const rest =
       schema > known ? `newer than this version's ${known}, and still open to it` : 'nothing left to do';
-    const did = created
-      ? 'Created'
-      : before.steps.length > 0
-        ? `Brought from schema ${before.schema}`
-        : 'Checked';
+    const brought =
+      before.schema === schema
+        ? 'Brought the functions up to date in'
+        : `Brought from schema ${before.schema}`;
+    const did = created ? 'Created' : before.steps.length > 0 ? brought : 'Checked';
     context.out.line(`${did} ${place}: schema ${schema}, ${rest}.`);
   } finally {
     await engine.close();

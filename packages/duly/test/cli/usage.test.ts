@@ -244,7 +244,8 @@ test('migrate status tells what is missing and creates nothing', async (t) => {
   const newer = new DatabaseSync(join(folder.path, 'duly.db'));
   newer.exec("UPDATE meta SET value = 99 WHERE key IN ('schema_version', 'lowest_schema')");
   newer.close();
-  assert.equal((await folder.json('migrate', 'status')).serves, false);
+  const { serves, lowest_code: lowest, code } = await folder.json('migrate', 'status');
+  assert.deepEqual([serves, lowest, code], [false, 99, before.known_schema]);
   const refused = await folder.duly('migrate');
   assert.equal(refused.code, 5);
   assert.match(refused.err, /^error\[schema_too_new\]/);
