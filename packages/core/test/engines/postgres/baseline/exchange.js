@@ -234,7 +234,11 @@ function readAnswer(answer) {
 	reply.texts = answer.slice(jsonTo + 1).split(textMark);
 	return reply;
 }
-const unknownNames = /* @__PURE__ */ new Set(["42P01", "42704"]);
+const unknownNames = /* @__PURE__ */ new Set([
+	"42P01",
+	"42704",
+	"42883"
+]);
 /** The SQLSTATE of an id that is there already, where many jobs were to be created at once: nothing of the call was done. */
 const uniqueViolation = "23505";
 /** The SQLSTATE of a call whose parts cannot be done together: nothing of it was done, and one by one will do. */

@@ -778,28 +778,37 @@ const lookAgainMs = 100;
 const noStore = {
 	version: 0,
 	lowestCode: 0,
-	sets: /* @__PURE__ */ new Map()
+	sets: /* @__PURE__ */ new Map(),
+	released: /* @__PURE__ */ new Set(),
+	fenced: false
 };
 const setKey = "functions_";
+const releasedKey = "released_";
+const lowestSetKey = "lowest_set";
+const beforeRelease = 1e3;
 /** Reads where the store stands. Refuses a schema that holds something else, or a store from before the first release. */
 async function readSchema({ database, schema, place }) {
 	const [found] = await database.query(`SELECT (SELECT count(*) = 2 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname IN ('key', 'value')) AS meta,
-       EXISTS (SELECT FROM pg_attribute WHERE attrelid IN (to_regclass($2), to_regclass($4)) AND attname = 'rank') AS jobs,
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass($2) AND attname = 'rank') AS jobs,
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass($4) AND attname = 'rank') AS fenced,
        EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $3 AND c.relkind IN ('r', 'p', 'v', 'm')) AS others`, [
 		`"${schema}".meta`,
 		`"${schema}".jobs`,
 		schema,
 		`"${schema}".${fencedPrefix}jobs`
 	]);
-	if (found?.meta === true && found.jobs) {
-		const rows = await database.query(inSchema(`SELECT key, value FROM duly.meta WHERE key IN ('schema_version', 'lowest_code') OR starts_with(key, '${setKey}')`, schema));
+	if (found?.meta === true && (found.jobs || found.fenced)) {
+		const rows = await database.query(inSchema(`SELECT key, value FROM duly.meta WHERE key IN ('schema_version', '${lowestSetKey}') OR starts_with(key, '${setKey}') OR starts_with(key, '${releasedKey}')`, schema));
 		const read = (key) => Number(rows.find((row) => row.key === key)?.value ?? 0);
 		const sets = rows.filter(({ key }) => key.startsWith(setKey));
+		const released = rows.filter(({ key }) => key.startsWith(releasedKey));
 		if (sets.length === 0) throw isFromBefore(schema, place);
 		return {
 			version: read("schema_version"),
-			lowestCode: read("lowest_code"),
-			sets: new Map(sets.map(({ key, value }) => [Number(key.slice(10)), Number(value)]))
+			lowestCode: read(lowestSetKey),
+			sets: new Map(sets.map(({ key, value }) => [Number(key.slice(10)), Number(value)])),
+			released: new Set(released.map(({ key }) => Number(key.slice(9)))),
+			fenced: !found.jobs
 		};
 	}
 	if (found?.others === true) throw dulyError("store_not_a_database", {
@@ -812,8 +821,9 @@ async function readSchema({ database, schema, place }) {
 	});
 	return noStore;
 }
-/** Refuses a store that serves newer code only. */
+/** Refuses a store that serves newer code only, or whose released set of this number has another text. */
 function refuseTooNew(state, place) {
+	refuseOtherRelease(state, place);
 	if (state.lowestCode <= functionSet.number) return;
 	throw dulyError("schema_too_new", {
 		message: `The store at ${place} is at schema ${state.version} and ${servesOnly(state)}.`,
@@ -826,12 +836,29 @@ function refuseTooNew(state, place) {
 		}
 	});
 }
+/** Nodes of the release run on its functions, so no other text may replace them. */
+function refuseOtherRelease({ version, sets, released, lowestCode, fenced }, place) {
+	const { number, hash } = functionSet;
+	const found = sets.get(number);
+	if (fenced || found === void 0 || found === hash || !released.has(number)) return;
+	throw dulyError("schema_too_new", {
+		message: `The store at ${place} has function set ${number} of another release, and this version of Duly has a different set ${number}.`,
+		hint: "Run the release that created the set, or a later one. A build from source needs sql/released.json of that release, and then: npm run generate. Nothing was changed.",
+		details: {
+			place,
+			schema: version,
+			lowestCode,
+			code: number
+		}
+	});
+}
 /** Which code the store serves, for a message to code that is older. */
 function servesOnly({ lowestCode }) {
 	return `serves only code of function set ${lowestCode} or newer; this version of Duly has ${functionSet.number}`;
 }
-/** The names of the steps that a store still needs. */
+/** The names of the steps that a store still needs; none while it is fenced. */
 function missingSteps(state) {
+	if (state.fenced) return [];
 	const steps = schemaSteps.filter((step) => step.number > state.version).map((step) => step.name);
 	const { number, hash } = functionSet;
 	return state.sets.get(number) === hash ? steps : [...steps, `${setKey}${number}`];
@@ -871,7 +898,8 @@ async function migrateSchema(target, { dryRun }) {
 }
 /** Runs the steps of one transaction and returns their names; null: another process runs them. */
 async function runSteps(inside, allow, { schema, place }) {
-	const [lock] = await inside.query("SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS held", [`duly.migrate.${schema}`]);
+	const [lock] = await inside.query(`SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))
+       AND pg_try_advisory_xact_lock_shared(hashtextextended($2, 0)) AS held`, [`duly.migrate.${schema}`, "duly.move"]);
 	if (lock?.held !== true) return null;
 	await allow(stepsMs);
 	const state = await readSchema({
@@ -880,6 +908,7 @@ async function runSteps(inside, allow, { schema, place }) {
 		place
 	});
 	refuseTooNew(state, place);
+	if (state.fenced) return [];
 	if (state.version === 0) {
 		const [named] = await inside.query("SELECT to_regnamespace($1) IS NOT NULL AS exists", [`"${schema}"`]);
 		if (named?.exists !== true) await inside.query(`CREATE SCHEMA "${schema}"`);
@@ -899,11 +928,13 @@ async function createFunctions(inside, schema, state) {
 	const unused = isUpgrade ? [...state.sets.keys()].filter((set) => set < state.lowestCode) : [];
 	for (const set of [...unused, number]) {
 		await inside.query(inSchema(dropSet(set), schema));
-		await inside.query(inSchema("DELETE FROM duly.meta WHERE key = $1", schema), [`${setKey}${set}`]);
+		await inside.query(inSchema("DELETE FROM duly.meta WHERE key IN ($1, $2)", schema), [`${setKey}${set}`, `${releasedKey}${set}`]);
 	}
 	await inside.query(inSchema(sql, schema));
 	await writeMeta(inside, schema, `${setKey}${number}`, hash);
-	if (isUpgrade) await writeMeta(inside, schema, "lowest_code", state.sets.size === 0 ? number : newest);
+	if (functionSet.isReleased) await writeMeta(inside, schema, `${releasedKey}${number}`, 1);
+	if (isUpgrade) await writeMeta(inside, schema, lowestSetKey, state.sets.size === 0 ? number : newest);
+	await writeMeta(inside, schema, "lowest_code", beforeRelease);
 	await inside.query(inSchema(statements.call.keepDays, schema), [
 		null,
 		9,
@@ -1112,6 +1143,7 @@ function sqlStateOf(error) {
 }
 const dayCreated = "23514";
 const endedMeanwhile = "DU010";
+const viewOfSet = /_f\d+(?![\w.])/;
 const idleTooLong = ["57P05", "25P03"];
 /** Whether a transaction was never begun, or rolled back, for a reason that has passed: the same again will go through. */
 function isRetryable(error) {
@@ -1180,18 +1212,15 @@ function storeError(error, at) {
 		});
 		case "3D000":
 		case "3F000":
-		case "42P01": return dulyError("store_not_found", {
-			message: `There is no store at ${place}: ${said}.`,
-			hint: state === "3D000" ? "Create the database first (createdb), or name another one in the address." : "Its tables are not there (any more). Create them with: duly migrate",
-			details,
-			cause: error
-		});
-		case "42883": return dulyError("schema_too_new", {
-			message: `The store at ${place} does not have the functions that this version of Duly calls: ${said}.`,
-			hint: "Update Duly in this process, or restart it if its code changed. Nothing of this call was stored.",
-			details,
-			cause: error
-		});
+		case "42P01":
+			if (viewOfSet.test(said)) return functionsGone(error, place);
+			return dulyError("store_not_found", {
+				message: `There is no store at ${place}: ${said}.`,
+				hint: state === "3D000" ? "Create the database first (createdb), or name another one in the address." : "Its tables are not there (any more). Create them with: duly migrate",
+				details,
+				cause: error
+			});
+		case "42883": return functionsGone(error, place);
 		case "28000":
 		case "28P01":
 		case "42501": return dulyError("store_denied", {
@@ -1218,6 +1247,18 @@ function storeError(error, at) {
 /** The server, or a pooler before it, is going, coming or not reachable; or has no connection to give. */
 function meansGone(state) {
 	return state.startsWith("08") || state.startsWith("57P") || state === "53300" || state === "58000" || state === "58030";
+}
+/** A newer release drops the functions and views of releases that it no longer serves. */
+function functionsGone(error, place) {
+	return dulyError("schema_too_new", {
+		message: `The store at ${place} does not have the functions that this version of Duly calls: ${error.message}.`,
+		hint: "Update Duly in this process, or restart it if its code changed. Nothing of this call was stored.",
+		details: {
+			place,
+			sqlState: sqlStateOf(error)
+		},
+		cause: error
+	});
 }
 function unavailable(error, { place, unknown }) {
 	const said = error?.message || error?.code || String(error);
@@ -3739,7 +3780,7 @@ async function stateOf(work, input) {
 		const [fence] = await rows("SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM duly.fence");
 		const [feed] = await rows(named(`SELECT first_position + n - 1 + (SELECT coalesce(sum(c.n), 0)::bigint FROM #changes c WHERE NOT pg_visible_in_snapshot(c.xid, p.seen)) AS n
          FROM #feed_pages p ORDER BY page DESC LIMIT 1`, prefix));
-		const [pruned] = await rows("SELECT value FROM duly.meta WHERE key = 'pruned_made_at'");
+		const [pruned] = await rows(statements.meta.pruned);
 		return {
 			now,
 			mark,
@@ -3801,7 +3842,7 @@ async function settle(rows, { fence, changes, prunedCreatedAt }) {
 		["audit", "position"]
 	]) await rows(`SELECT setval(pg_get_serial_sequence('duly.${table}', '${column}'), coalesce(${table === "jobs" ? `greatest((SELECT max(seq) FROM duly.jobs), (SELECT max(seq) FROM duly.finished), (SELECT max(seq) FROM duly.dead))` : `(SELECT max(${column}) FROM duly.${table})`}, 0) + 1, false)`);
 	await rows("UPDATE duly.feed_pages SET first_position = greatest(first_position, $1::bigint + 1) WHERE n = 0", [changes]);
-	if (prunedCreatedAt !== null) await rows(`SELECT ${ofSet("note_pruned")}($1::bigint)`, [prunedCreatedAt]);
+	if (prunedCreatedAt !== null) await rows(statements.meta.notePruned, [prunedCreatedAt]);
 	for (const table of [
 		"jobs",
 		"schedules",
@@ -3836,18 +3877,18 @@ async function liveNodes(rows, now) {
 	const [row] = await rows("SELECT count(*) AS n FROM duly.nodes WHERE heartbeat_at >= $1", [now - liveNodeMs]);
 	return row.n;
 }
-/** The tables and views of the store, but for what is never fenced and for the days of history, which go with it. */
-async function tablesOf(rows, kinds) {
+/** The tables and views of the store that start with the prefix, but for what is never fenced and for the days of history, which go with it. */
+async function tablesOf(rows, kinds, prefix) {
 	return (await rows(`SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass)
-     AND c.relkind::text = ANY ($1::text[]) AND NOT c.relispartition ORDER BY c.relname`, [kinds])).map(({ name }) => name).filter((name) => !unfenced.includes(name));
+     AND c.relkind::text = ANY ($1::text[]) AND NOT c.relispartition ORDER BY c.relname`, [kinds])).map(({ name }) => name).filter((name) => name.startsWith(prefix) && !unfenced.includes(name));
 }
-/** Renames all tables. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
+/** Renames all tables that start with `from`. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
 async function rename(rows, from, to) {
-	for (const table of await tablesOf(rows, "{r,p,v}")) await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
+	for (const table of await tablesOf(rows, "{r,p,v}", from)) await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
 }
 /** Drops what came so far. The last page of the feed stays: it knows the place. */
 async function clear(rows) {
-	await rows(`TRUNCATE ${(await tablesOf(rows, "{r,p}")).filter((table) => table !== `${fencedPrefix}feed_pages`).map((table) => `duly."${table}"`).join(", ")}`);
+	await rows(`TRUNCATE ${(await tablesOf(rows, "{r,p}", fencedPrefix)).filter((table) => table !== `${fencedPrefix}feed_pages`).map((table) => `duly."${table}"`).join(", ")}`);
 }
 // packages/core/src/engines/shared/upcoming-steps.ts
 /** What was counted of each type, put together. A type of which one more than `cap` was seen has more than that. */

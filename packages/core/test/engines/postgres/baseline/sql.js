@@ -96,6 +96,11 @@ LEFT JOIN LATERAL (
   WHERE name >= $2::text AND ($3::text IS NULL OR name < $3::text) AND name > $4::text AND until_at > t.now
   ORDER BY name LIMIT $5::bigint) l ON true
 ORDER BY l.name` },
+	meta: {
+		pruned: `SELECT value FROM duly.meta WHERE key = 'pruned_made_at'`,
+		notePruned: `INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', $1::bigint)
+ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value)`
+	},
 	schedule: {
 		slots: `SELECT t.now, s.* FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (
@@ -654,7 +659,8 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);`
 /** All functions and views of this code. The hash says whether a store has this text. */
 const functionSet = {
 	number: 1,
-	hash: 0xb16b04b8307d6,
+	isReleased: true,
+	hash: 0xcc612935996a7,
 	sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -2939,6 +2945,7 @@ BEGIN
       -- A repeat: the value was put, and what happened to it since stands.
       IF v_known.status IS NOT NULL THEN
         PERFORM duly.refuse_type_f1(v_cleanup, v_known.type);
+        PERFORM duly.confirm_f1();
         RETURN json_build_object('result', 'changed', 'expiresAt',
           CASE WHEN v_row.cleanup_id = v_cleanup ->> 'id' THEN v_row.expires_at ELSE v_expires END);
       END IF;
