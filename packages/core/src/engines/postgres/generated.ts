@@ -3,44 +3,44 @@
 /** Every statement of this engine by file name, without comments. */
 export const statements = {
   audit: {
-    list: `SELECT t.now, a.* FROM (SELECT duly.now_f2($1::bigint) AS now) t
+    list: `SELECT t.now, a.* FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (
   SELECT position, at, actor, action, subject, before, after, note FROM duly.audit
   WHERE position < $2::bigint ORDER BY position DESC LIMIT $3::bigint) a ON true
 ORDER BY a.position DESC`,
-    listSubject: `SELECT t.now, a.* FROM (SELECT duly.now_f2($1::bigint) AS now) t
+    listSubject: `SELECT t.now, a.* FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (
   SELECT position, at, actor, action, subject, before, after, note FROM duly.audit
   WHERE subject = $4::text AND position < $2::bigint ORDER BY position DESC LIMIT $3::bigint) a ON true
 ORDER BY a.position DESC`,
   },
   call: {
-    applySchedules: `SELECT duly.apply_schedules_f2($1::bigint, $2::jsonb) AS reply`,
-    cancel: `SELECT duly.cancel_f2($1::bigint, $2::jsonb) AS reply`,
-    change: `SELECT duly.change_f2($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
-    changes: `SELECT duly.changes_f2($1::bigint, $2::bigint, $3::integer) AS reply`,
-    claimSchedules: `SELECT duly.claim_schedules_f2($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    claimAlone: `SELECT duly.claim_alone_f2($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
-    enqueueKeyed: `SELECT duly.enqueue_keyed_f2($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueWaiting: `SELECT duly.enqueue_waiting_f2($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueAlike: `SELECT duly.enqueue_alike_f2($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
-    exchange: `SELECT duly.exchange_f2($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
-    fire: `SELECT duly.fire_f2($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb, $21::text[]) AS reply`,
-    heartbeat: `SELECT duly.heartbeat_f2($1::bigint, $2::bigint, $3::jsonb) AS reply`,
-    acquire: `SELECT duly.acquire_f2($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
-    keepLocks: `SELECT duly.keep_locks_f2($1::bigint, $2::jsonb, $3::bigint) AS reply`,
-    nodes: `SELECT duly.nodes_f2($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint) AS reply`,
-    prune: `SELECT duly.prune_f2($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply`,
-    putExpiring: `SELECT duly.put_expiring_f2($1::bigint, $2::jsonb) AS reply`,
-    reap: `SELECT duly.reap_f2($1::bigint, $2::bigint, $3::integer, $4::bigint) AS reply`,
-    records: `SELECT duly.records_f2($1::bigint, $2::jsonb) AS reply`,
-    remember: `SELECT duly.remember_f2($1::bigint, $2::text, $3::text, $4::jsonb) AS reply`,
-    report: `SELECT duly.report_f2($1::bigint, $2::jsonb, $3::bigint) AS reply`,
-    reschedule: `SELECT duly.reschedule_f2($1::bigint, $2::jsonb) AS reply`,
-    retry: `SELECT duly.retry_f2($1::bigint, $2::jsonb) AS reply`,
-    settleInTransaction: `SELECT duly.settle_within_f2($1::bigint, $2::jsonb) AS reply`,
-    enqueueInTransaction: `SELECT duly.enqueue_waiting_f2($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
-    keepDays: `SELECT duly.keep_days_f2($1::bigint, $2::integer, $3::integer) AS reply`,
+    applySchedules: `SELECT duly.apply_schedules_f1($1::bigint, $2::jsonb) AS reply`,
+    cancel: `SELECT duly.cancel_f1($1::bigint, $2::jsonb) AS reply`,
+    change: `SELECT duly.change_f1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
+    changes: `SELECT duly.changes_f1($1::bigint, $2::bigint, $3::integer) AS reply`,
+    claimSchedules: `SELECT duly.claim_schedules_f1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
+    claimAlone: `SELECT duly.claim_alone_f1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
+    enqueueKeyed: `SELECT duly.enqueue_keyed_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueWaiting: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
+    enqueueAlike: `SELECT duly.enqueue_alike_f1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
+    exchange: `SELECT duly.exchange_f1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
+    fire: `SELECT duly.fire_f1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb, $21::text[]) AS reply`,
+    heartbeat: `SELECT duly.heartbeat_f1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
+    acquire: `SELECT duly.acquire_f1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
+    keepLocks: `SELECT duly.keep_locks_f1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    nodes: `SELECT duly.nodes_f1($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bigint) AS reply`,
+    prune: `SELECT duly.prune_f1($1::bigint, $2::integer, $3::bigint, $4::jsonb, $5::bigint, $6::bigint) AS reply`,
+    putExpiring: `SELECT duly.put_expiring_f1($1::bigint, $2::jsonb) AS reply`,
+    reap: `SELECT duly.reap_f1($1::bigint, $2::bigint, $3::integer, $4::bigint) AS reply`,
+    records: `SELECT duly.records_f1($1::bigint, $2::jsonb) AS reply`,
+    remember: `SELECT duly.remember_f1($1::bigint, $2::text, $3::text, $4::jsonb) AS reply`,
+    report: `SELECT duly.report_f1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
+    reschedule: `SELECT duly.reschedule_f1($1::bigint, $2::jsonb) AS reply`,
+    retry: `SELECT duly.retry_f1($1::bigint, $2::jsonb) AS reply`,
+    settleInTransaction: `SELECT duly.settle_within_f1($1::bigint, $2::jsonb) AS reply`,
+    enqueueInTransaction: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
+    keepDays: `SELECT duly.keep_days_f1($1::bigint, $2::integer, $3::integer) AS reply`,
   },
   clock: {
     now: `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint AS now`,
@@ -76,24 +76,24 @@ FROM (SELECT id FROM duly.leases LIMIT $1::bigint) l JOIN duly.jobs j ON j.id = 
   },
   job: {
     get: `SELECT n.now, m.value AS pruned, j.*
-FROM (SELECT duly.now_f2($1::bigint) AS now) n
+FROM (SELECT duly.now_f1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
-LEFT JOIN duly.found_f2(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
+LEFT JOIN duly.found_f1(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
     holder: `SELECT n.now, m.value AS pruned, j.*
-FROM (SELECT duly.now_f2($1::bigint) AS now) n
+FROM (SELECT duly.now_f1($1::bigint) AS now) n
 LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
-LEFT JOIN LATERAL (SELECT duly.holder_f2(n.now, $2::text, $3::text, $4::text) AS id) h ON true
-LEFT JOIN LATERAL duly.found_f2(ARRAY[h.id]) j ON true
+LEFT JOIN LATERAL (SELECT duly.holder_f1(n.now, $2::text, $3::text, $4::text) AS id) h ON true
+LEFT JOIN LATERAL duly.found_f1(ARRAY[h.id]) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
     logs: `SELECT t.now, l.n, l.attempt, l.at, l.level, l.message
-FROM (SELECT duly.now_f2($1::bigint) AS now) t
+FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (SELECT * FROM duly.logs WHERE job_id = $2::text AND n > $3::bigint ORDER BY n LIMIT $4::bigint) l ON true
 ORDER BY l.n`,
-    now: `SELECT duly.now_f2($1::bigint) AS now`,
+    now: `SELECT duly.now_f1($1::bigint) AS now`,
   },
   lock: {
-    held: `SELECT t.now, l.* FROM (SELECT duly.now_f2($1::bigint) AS now) t
+    held: `SELECT t.now, l.* FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (
   SELECT name, fence, until_at, holder FROM duly.locks
   WHERE name >= $2::text AND ($3::text IS NULL OR name < $3::text) AND name > $4::text AND until_at > t.now
@@ -106,7 +106,7 @@ ORDER BY l.name`,
 ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value)`,
   },
   schedule: {
-    slots: `SELECT t.now, s.* FROM (SELECT duly.now_f2($1::bigint) AS now) t
+    slots: `SELECT t.now, s.* FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL (
   SELECT generation, from_at, to_at, count, decision, reason, node, job_id, decided_at, last_decided_at FROM duly.slots
   WHERE schedule_id = $2::text AND to_at >= $3::bigint AND from_at < $4::bigint
@@ -124,7 +124,7 @@ WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint OR
   max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
 FROM (
   SELECT type, status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at, seq
-  FROM duly.over_f2 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
+  FROM duly.over_f1 WHERE finished_at >= $1::bigint AND ($2::jsonb IS NULL OR type = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb))))
   ORDER BY finished_at DESC, seq DESC LIMIT 100000) o
 GROUP BY type ORDER BY max(finished_at) DESC, type`,
     outcomesOfSchedules: `SELECT s.id AS "scheduleId", o.*
@@ -138,7 +138,7 @@ CROSS JOIN LATERAL (
     max(finished_at) FILTER (WHERE status = 'COMPLETED') AS "lastCompletedAt"
   FROM (
     SELECT status, finished_at - claimed_at AS duration, lateness_ms AS wait, finished_at
-    FROM duly.over_f2 WHERE schedule_id = s.id AND finished_at >= $1::bigint ORDER BY finished_at DESC LIMIT $3::bigint) r) o
+    FROM duly.over_f1 WHERE schedule_id = s.id AND finished_at >= $1::bigint ORDER BY finished_at DESC LIMIT $3::bigint) r) o
 ORDER BY s.place`,
     ended: `SELECT
   (SELECT count(*) FROM (
@@ -174,7 +174,7 @@ GROUP BY 1, 2`,
 FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
 CROSS JOIN LATERAL (
   SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
-  FROM duly.over_f2 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" ORDER BY finished_at LIMIT k."limit") o
+  FROM duly.over_f1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" ORDER BY finished_at LIMIT k."limit") o
 GROUP BY k.step`,
     sampleOfSchedule: `SELECT k.step, count(*) AS "lookedCount",
   count(*) FILTER (WHERE o.wanted AND status = 'COMPLETED') AS completed, count(*) FILTER (WHERE o.wanted AND status = 'FAILED') AS failed,
@@ -190,7 +190,7 @@ GROUP BY k.step`,
 FROM jsonb_to_recordset($1::jsonb) AS k (step integer, "fromAt" bigint, "beforeAt" bigint, "limit" bigint)
 CROSS JOIN LATERAL (
   SELECT coalesce(type = $2::text, true) AS wanted, status, origin, finished_at - claimed_at AS duration, lateness_ms AS wait
-  FROM duly.over_f2 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text ORDER BY finished_at LIMIT k."limit") o
+  FROM duly.over_f1 WHERE finished_at >= k."fromAt" AND finished_at < k."beforeAt" AND schedule_id = $3::text ORDER BY finished_at LIMIT k."limit") o
 GROUP BY k.step`,
   },
   upcoming: {
@@ -222,7 +222,7 @@ FROM one CROSS JOIN LATERAL (
 ORDER BY w.due_at, w.id LIMIT $3::bigint`,
   },
   value: {
-    get: `SELECT t.now, k.i, e.value, e.expires_at FROM (SELECT duly.now_f2($1::bigint) AS now) t
+    get: `SELECT t.now, k.i, e.value, e.expires_at FROM (SELECT duly.now_f1($1::bigint) AS now) t
 LEFT JOIN LATERAL ROWS FROM (jsonb_to_recordset($2::jsonb) AS (name text, key text)) WITH ORDINALITY AS k (name, key, i) ON true
 LEFT JOIN duly.expirings e ON e.name = k.name AND e.key = k.key AND e.expires_at > t.now
 ORDER BY k.i`,
@@ -664,20 +664,20 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 
 /** All functions and views of this code. The hash says whether a store has this text. */
 export const functionSet = {
-  number: 2,
-  isReleased: false,
+  number: 1,
+  isReleased: true,
   hash: 946201131902773,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
-CREATE VIEW duly.live_f2 AS
+CREATE VIEW duly.live_f1 AS
 SELECT j.id, j.type, j.version, j.queue, j.tenant, j.priority, j.input, j.metadata, j.policy, coalesce(l.fence, j.fence) AS fence, j.attempt, j.spent, j.max_attempts, j.losses, j.begun_losses, CASE WHEN l.id IS NULL THEN j.begun_at ELSE l.begun_at END AS begun_at, j.created_at, j.due_at, j.claimed_at, j.origin, j.slot, j.parent_id, j.parent_key, j.cancel_requested_at, j.status, j.reason, j.serial, j.copy_of, j.dedupe_key, j.schedule_id, j.started_at, j.lateness_ms, greatest(j.updated_at, l.reported_at) AS updated_at, NULL::bigint AS finished_at, j.expire_at, j.node, CASE WHEN l.id IS NULL THEN j.percent ELSE l.percent END AS percent, CASE WHEN l.id IS NULL THEN j.message ELSE l.message END AS message, CASE WHEN l.id IS NULL THEN j.step ELSE l.step END AS step, CASE WHEN l.id IS NULL THEN j.step_of ELSE l.step_of END AS step_of, j.cancelled_by, j.error, NULL::text AS result, j.attempts,
   j.seq, false AS dead, l.until_at AS lease_until, j.slot_at, j.slot_details,
   CASE WHEN j.status = 'BLOCKED' THEN (
     SELECT json_agg(json_build_object('kind', g.kind, 'ref', g.ref) ORDER BY g.kind, g.ref) FROM duly.gates g WHERE g.job = j.id) END AS gates
 FROM duly.jobs j LEFT JOIN duly.leases l ON l.id = j.id;
 
-CREATE VIEW duly.over_f2 AS
+CREATE VIEW duly.over_f1 AS
 SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, status, reason, serial, copy_of, dedupe_key, schedule_id, started_at, lateness_ms, updated_at, finished_at, expire_at, node, percent, message, step, step_of, cancelled_by, error, result, attempts,
   seq, true AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.dead
@@ -686,12 +686,12 @@ SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fenc
   seq, false AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.finished;
 
-CREATE FUNCTION duly.schedule_audit_f2(s duly.schedules, p_spec text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.schedule_audit_f1(s duly.schedules, p_spec text) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
   RETURN json_build_object('version', s.version, 'spec', p_spec::json, 'dueAt', s.due_at);
 END $$;
 
-CREATE FUNCTION duly.apply_schedule_f2(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_schedule_f1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_change ->> 'id';
   v_expect bigint := (p_change ->> 'expectVersion')::bigint;
@@ -707,38 +707,38 @@ DECLARE
 BEGIN
   SELECT * INTO v_before FROM duly.schedules WHERE id = v_id FOR UPDATE;
   IF v_before.version IS DISTINCT FROM v_expect THEN
-    PERFORM duly.refuse_f2('records_conflict',
+    PERFORM duly.refuse_f1('records_conflict',
       format('Schedule "%s" is at version %s, not %s.', v_id, coalesce(v_before.version::text, 'none'), coalesce(v_expect::text, 'none')),
       'Someone changed it meanwhile. Read it again and repeat the change.',
       json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   IF v_expect_generation IS NOT NULL AND v_before.generation IS DISTINCT FROM v_expect_generation THEN
-    PERFORM duly.refuse_f2('records_conflict',
+    PERFORM duly.refuse_f1('records_conflict',
       format('Schedule "%s" was deleted and created again: it is in generation %s, not %s.', v_id,
         coalesce(v_before.generation::text, 'none'), v_expect_generation),
       'Read it again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
   IF v_before.id IS NOT NULL THEN SELECT * INTO v_spec FROM duly.specs WHERE id = v_id; END IF;
-  IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_f2(p_change -> 'slotDetails') THEN
-    PERFORM duly.refuse_f2('records_conflict',
+  IF p_change ->> 'op' = 'put' AND NOT duly.all_wait_f1(p_change -> 'slotDetails') THEN
+    PERFORM duly.refuse_f1('records_conflict',
       format('A run of schedule "%s" whose slot details change no longer waits.', v_id),
       'Read the schedule again and repeat the change.', json_build_object('id', v_id, 'version', v_before.version));
   END IF;
-  PERFORM duly.add_notification_f2('s');
+  PERFORM duly.add_notification_f1('s');
   IF p_change ->> 'op' = 'delete' THEN
     FOR v_run IN SELECT id FROM duly.jobs WHERE schedule_id = v_id AND started_at IS NULL ORDER BY seq LOOP
-      v_job := duly.job_state_f2(v_run);
+      v_job := duly.job_state_f1(v_run);
       IF v_job.id IS NOT NULL THEN
-        PERFORM duly.cancel_job_f2(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
+        PERFORM duly.cancel_job_f1(p_now, v_job, 'ask', p_actor, 'schedule ' || (p_change ->> 'action'));
       END IF;
     END LOOP;
     FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
-      PERFORM duly.add_slot_f2(p_now, v_id, v_before.generation, v_one);
+      PERFORM duly.add_slot_f1(p_now, v_id, v_before.generation, v_one);
     END LOOP;
     DELETE FROM duly.schedules WHERE id = v_id;
     DELETE FROM duly.specs WHERE id = v_id;
     -- All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
-    PERFORM duly.audit_f2(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id, json_build_object('version', v_before.version,
+    PERFORM duly.audit_f1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id, json_build_object('version', v_before.version,
       'spec', v_spec.spec::json, 'dueAt', v_before.due_at, 'app', v_spec.app, 'tenant', v_spec.tenant, 'name', v_spec.name,
       'generation', v_before.generation, 'state', v_before.state::json), NULL, p_change ->> 'note');
     RETURN json_build_object('id', v_id, 'version', v_before.version, 'generation', v_before.generation);
@@ -746,7 +746,7 @@ BEGIN
   v_due := (p_change ->> 'dueAt')::bigint;
   -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
   IF NOT jsonb_path_exists(p_change -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', p_change ->> 'waitsFor'))
-    AND duly.is_over_f2(p_change ->> 'waitsFor')
+    AND duly.is_over_f1(p_change ->> 'waitsFor')
   THEN
     v_due := p_now;
   END IF;
@@ -757,7 +757,7 @@ BEGIN
     VALUES (v_id, v_generation, 1, p_change ->> 'state', v_due, p_change ->> 'waitsFor', p_now)
     ON CONFLICT (id) DO NOTHING;
     IF NOT FOUND THEN
-      PERFORM duly.refuse_f2('records_conflict', format('Schedule "%s" is there already.', v_id),
+      PERFORM duly.refuse_f1('records_conflict', format('Schedule "%s" is there already.', v_id),
         'Someone created it meanwhile. Read it and repeat the change.', json_build_object('id', v_id));
     END IF;
     INSERT INTO duly.specs (id, app, tenant, name, spec, created_at)
@@ -771,26 +771,26 @@ BEGIN
     UPDATE duly.specs SET app = p_change ->> 'app', tenant = p_change ->> 'tenant', name = p_change ->> 'name', spec = p_change ->> 'spec'
     WHERE id = v_id;
   END IF;
-  PERFORM duly.end_others_f2(p_now, p_change -> 'cancel', p_actor);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.create_job_f2(p_now, v_one, false); END LOOP;
+  PERFORM duly.end_others_f1(p_now, p_change -> 'cancel', p_actor);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'jobs') LOOP PERFORM duly.create_job_f1(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_change -> 'slots') LOOP
-    PERFORM duly.add_slot_f2(p_now, v_id, v_generation, v_one);
+    PERFORM duly.add_slot_f1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  PERFORM duly.set_slot_details_f2(p_change -> 'slotDetails');
+  PERFORM duly.set_slot_details_f1(p_change -> 'slotDetails');
   SELECT * INTO v_after FROM duly.schedules WHERE id = v_id;
-  PERFORM duly.audit_f2(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
-    CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_f2(v_before, v_spec.spec) END,
-    duly.schedule_audit_f2(v_after, p_change ->> 'spec'), p_change ->> 'note');
+  PERFORM duly.audit_f1(p_now, p_actor, p_change ->> 'action', 'schedule:' || v_id,
+    CASE WHEN v_before.id IS NOT NULL THEN duly.schedule_audit_f1(v_before, v_spec.spec) END,
+    duly.schedule_audit_f1(v_after, p_change ->> 'spec'), p_change ->> 'note');
   RETURN json_build_object('id', v_id, 'version', v_after.version, 'generation', v_generation);
 END $$;
 
 -- call: applySchedules
-CREATE FUNCTION duly.apply_schedules_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.apply_schedules_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_change jsonb;
   v_items json[];
@@ -807,57 +807,57 @@ BEGIN
     BEGIN
       v_items := '{}';
       FOR v_change IN SELECT * FROM jsonb_array_elements(v_group -> 'changes') LOOP
-        v_items := v_items || duly.apply_schedule_f2(v_now, v_group ->> 'actor', v_change);
+        v_items := v_items || duly.apply_schedule_f1(v_now, v_group ->> 'actor', v_change);
       END LOOP;
       v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
     EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
       GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-      v_replies := v_replies || duly.refusal_f2(v_state, v_message, v_hint, v_detail);
+      v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- What every call begins and ends with: its instant, its notifications, the feed, the audit, and refusals.
 
-CREATE FUNCTION duly.now_f2(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.now_f1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   -- Not clock_timestamp(): one value for the whole call, and an index range may depend on it.
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
 -- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.add_notification_f2(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
 BEGIN
   IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.drop_notification_f2(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
 END $$;
 
-CREATE FUNCTION duly.notifications_f2() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION duly.notifications_f1() RETURNS text LANGUAGE sql AS $$
   SELECT coalesce(current_setting('duly_work.hints', true), '')
 $$;
 
 -- Begins a call: no notifications yet, and the instant that rules it.
-CREATE FUNCTION duly.begin_f2(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.begin_f1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM set_config('duly_work.hints', '', true);
-  RETURN duly.now_f2(p_now);
+  RETURN duly.now_f1(p_now);
 END $$;
 
 -- Makes this call wait, as every write does, until a synchronous standby has all that was seen here. A commit that was on its way to the standby
 -- when its session or the server ended is seen by others though the standby may never get it; an answer that rests on it and writes nothing
 -- itself would confirm what a failover loses.
-CREATE FUNCTION duly.confirm_f2() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.confirm_f1() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_logical_emit_message(true, 'duly', '');
 END $$;
 
 -- Notes a change for the feed.
-CREATE FUNCTION duly.changed_f2(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
+CREATE FUNCTION duly.changed_f1(p_now bigint, p_id text, p_type text, p_status text, p_event text, p_percent double precision)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.changes (at, n, entries)
@@ -865,7 +865,7 @@ BEGIN
 END $$;
 
 -- Writes who did what to a promise already made.
-CREATE FUNCTION duly.audit_f2(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
+CREATE FUNCTION duly.audit_f1(p_now bigint, p_actor text, p_action text, p_subject text, p_before json, p_after json, p_note text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.audit (at, actor, action, subject, before, after, note)
@@ -873,7 +873,7 @@ BEGIN
 END $$;
 
 -- What refuses one group of a call. The engine reads the code, the hint and the details (as JSON).
-CREATE FUNCTION duly.refuse_f2(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse_f1(p_code text, p_message text, p_hint text, p_details json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION USING
     ERRCODE = CASE p_code WHEN 'records_conflict' THEN 'DU002' ELSE 'DU001' END,
@@ -881,7 +881,7 @@ BEGIN
 END $$;
 
 -- The answer to a refused group.
-CREATE FUNCTION duly.refusal_f2(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.refusal_f1(p_state text, p_message text, p_hint text, p_detail text) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('ok', false, 'code', CASE p_state WHEN 'DU002' THEN 'records_conflict' ELSE 'group_refused' END,
     'message', p_message, 'hint', p_hint, 'details', p_detail::json)
 $$;
@@ -889,13 +889,13 @@ $$;
 -- The instant of something that was done to rows which are locked now. A call goes by the instant at which it began, and may see what
 -- others, who began after it, have committed meanwhile: it would start a job before it was made, or before the one it waited for had ended.
 -- An instant that was given rules.
-CREATE FUNCTION duly.after_lock_f2(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION duly.after_lock_f1(p_now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT CASE WHEN p_now = floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint
     THEN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE p_now END
 $$;
 
 -- Cancels what a target names; a key names its holder and the follow-up behind it.
-CREATE FUNCTION duly.cancel_target_f2(p_now bigint, p_target jsonb, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.cancel_target_f1(p_now bigint, p_target jsonb, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_target ->> 'id';
   v_follow text;
@@ -905,37 +905,37 @@ BEGIN
   IF p_target ? 'key' THEN
     SELECT follow_id INTO v_follow FROM duly.dedupes
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
-    v_id := duly.holder_f2(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
-    IF v_id IS NULL THEN RETURN duly.changed_item_f2(NULL, 'missing', NULL, NULL); END IF;
+    v_id := duly.holder_f1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
+    IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
-      v_job := duly.job_state_f2(v_follow);
-      IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f2(p_now, v_job, p_mode, p_actor, p_note); END IF;
+      v_job := duly.job_state_f1(v_follow);
+      IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
   END IF;
-  v_job := duly.job_state_f2(v_id);
-  IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_f2(p_now, v_job, p_mode, p_actor, p_note); END IF;
-  v_item := duly.not_live_f2(v_id);
+  v_job := duly.job_state_f1(v_id);
+  IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
+  v_item := duly.not_live_f1(v_id);
   -- A repeat of a cancel that took effect.
   IF v_item ->> 'status' = 'CANCELLED' THEN
-    RETURN duly.changed_item_f2(v_id, 'unchanged', 'CANCELLED', (v_item ->> 'dueAt')::bigint);
+    RETURN duly.changed_item_f1(v_id, 'unchanged', 'CANCELLED', (v_item ->> 'dueAt')::bigint);
   END IF;
   RETURN v_item;
 END $$;
 
 -- call: cancel
-CREATE FUNCTION duly.cancel_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.cancel_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_target jsonb;
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_dependents_f2(ARRAY(
+  PERFORM duly.lock_dependents_f1(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -943,18 +943,18 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
-      v_items := v_items || duly.cancel_target_f2(v_now, v_target, v_group ->> 'mode', v_group ->> 'actor', v_group ->> 'note');
+      v_items := v_items || duly.cancel_target_f1(v_now, v_target, v_group ->> 'mode', v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- One action on many jobs, each with an audit row in the same transaction.
 
 -- Records that a job was deleted, so that a repeat of the call that created it does not create it again. A call whose reply was lost is
 -- repeated within seconds; a process that was suspended may repeat it hours later.
-CREATE FUNCTION duly.remember_deletion_f2(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.remember_deletion_f1(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.journal AS j (scope, key, value, until_at)
   VALUES ('deleted', p_id, json_build_object('status', p_status, 'dueAt', p_due)::text, p_now + 86400000)
@@ -962,9 +962,9 @@ BEGIN
 END $$;
 
 -- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
-CREATE FUNCTION duly.apply_action_f2(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_action_f1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.job_state_f2(p_id);
+  v_job duly.jobs := duly.job_state_f1(p_id);
   v_live boolean := v_job.id IS NOT NULL;
   v_dead boolean := false;
   v_brief record;
@@ -972,7 +972,7 @@ DECLARE
 BEGIN
   IF p_action IN ('cancel', 'terminate') THEN
     IF NOT v_live THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.cancel_job_f2(p_now, v_job, CASE p_action WHEN 'cancel' THEN 'ask' ELSE 'terminate' END, p_actor, p_note); END IF;
+    IF NOT p_dry THEN PERFORM duly.cancel_job_f1(p_now, v_job, CASE p_action WHEN 'cancel' THEN 'ask' ELSE 'terminate' END, p_actor, p_note); END IF;
     RETURN true;
   END IF;
   IF p_action = 'delete' THEN
@@ -980,28 +980,28 @@ BEGIN
     IF v_live AND v_job.status = 'RUNNING' THEN RETURN false; END IF;
     IF p_dry THEN RETURN true; END IF;
     IF v_live THEN
-      PERFORM duly.audit_job_f2(p_now, p_actor, p_note, 'delete', v_job, NULL);
+      PERFORM duly.audit_job_f1(p_now, p_actor, p_note, 'delete', v_job, NULL);
       DELETE FROM duly.jobs WHERE id = p_id;
-      PERFORM duly.changed_f2(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
-      PERFORM duly.set_free_f2(p_now, v_job, 'deleted');
-      PERFORM duly.remember_deletion_f2(p_now, p_id, 'CANCELLED', v_job.due_at);
+      PERFORM duly.changed_f1(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
+      PERFORM duly.set_free_f1(p_now, v_job, 'deleted');
+      PERFORM duly.remember_deletion_f1(p_now, p_id, 'CANCELLED', v_job.due_at);
     ELSE
-      v_over := duly.take_history_f2(p_id);
+      v_over := duly.take_history_f1(p_id);
       IF v_over.id IS NULL THEN RETURN false; END IF;
-      PERFORM duly.audit_f2(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
-      PERFORM duly.changed_f2(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
-      PERFORM duly.remember_deletion_f2(p_now, p_id, v_over.status, v_over.due_at);
+      PERFORM duly.audit_f1(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
+      PERFORM duly.changed_f1(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
+      PERFORM duly.remember_deletion_f1(p_now, p_id, v_over.status, v_over.due_at);
     END IF;
-    PERFORM duly.forget_f2(ARRAY[p_id]);
+    PERFORM duly.forget_f1(ARRAY[p_id]);
     RETURN true;
   END IF;
   IF v_live THEN
     RETURN false;
   END IF;
   IF p_action = 'retry' THEN
-    v_brief := duly.find_brief_f2(p_id);
+    v_brief := duly.find_brief_f1(p_id);
     IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.retry_job_f2(p_now, p_id, p_actor, p_note); END IF;
+    IF NOT p_dry THEN PERFORM duly.retry_job_f1(p_now, p_id, p_actor, p_note); END IF;
     RETURN true;
   END IF;
   -- discard: no dead letter any more, but history as any other ended job.
@@ -1011,31 +1011,31 @@ BEGIN
   v_over.prune_at := p_now + v_over.retention_ms;
   v_over.updated_at := p_now;
   INSERT INTO duly.finished SELECT v_over.*;
-  PERFORM duly.audit_f2(p_now, p_actor, 'discard', 'job:' || p_id, json_build_object('dead', true), json_build_object('dead', false), p_note);
+  PERFORM duly.audit_f1(p_now, p_actor, 'discard', 'job:' || p_id, json_build_object('dead', true), json_build_object('dead', false), p_note);
   RETURN true;
 END $$;
 
 -- One action to these jobs, in this order; answers those it was done to.
 -- call: change
-CREATE FUNCTION duly.change_f2(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.change_f1(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_id text;
   v_done text[] := '{}';
 BEGIN
   FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
-    IF duly.apply_action_f2(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
+    IF duly.apply_action_f1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'ids', array_to_json(v_done))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'ids', array_to_json(v_done))::text;
 END $$;
 
 -- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
 -- was not numbered there is numbered now, with all that was made since, and from here on the count of this server rules. Rows keep no number of
 -- the other one that this one has yet to reach: it would make them new a second time. 3 is older than every transaction.
-CREATE FUNCTION duly.recount_changes_f2(p_last duly.feed_pages) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.recount_changes_f1(p_last duly.feed_pages) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_numbered bigint := coalesce((SELECT max(s.seq) FROM duly.feed_pages p CROSS JOIN LATERAL unnest(p.seqs) AS s (seq)), 0);
 BEGIN
@@ -1052,7 +1052,7 @@ END $$;
 
 -- Numbers what became visible since the last look, in order of \`seq\`, which is drawn while the job's row is locked: the changes of one job
 -- are in their order. One at a time; whoever does not get the lock reads the pages that are there.
-CREATE FUNCTION duly.number_changes_f2(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.number_changes_f1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_last duly.feed_pages;
   v_seqs bigint[];
@@ -1062,7 +1062,7 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('duly.feed')) THEN RETURN; END IF;
   SELECT * INTO v_last FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
   IF pg_snapshot_xmax(v_last.seen) > pg_snapshot_xmax(pg_current_snapshot()) THEN
-    PERFORM duly.recount_changes_f2(v_last);
+    PERFORM duly.recount_changes_f1(v_last);
     RETURN;
   END IF;
   -- The snapshot that is kept is the one of this very statement: what it does not see comes in the next page, and nothing in two.
@@ -1078,17 +1078,17 @@ END $$;
 
 -- The feed after a position: pages of rows, each with the position of its first change.
 -- call: changes
-CREATE FUNCTION duly.changes_f2(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.changes_f1(p_now bigint, p_after bigint, p_limit integer) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_end bigint;
   v_first bigint;
   v_rows json;
 BEGIN
-  PERFORM duly.number_changes_f2(v_now);
+  PERFORM duly.number_changes_f1(v_now);
   SELECT first_position + n - 1 INTO v_end FROM duly.feed_pages ORDER BY page DESC LIMIT 1;
   IF p_after IS NULL OR p_after >= v_end THEN
     RETURN json_build_object('now', v_now, 'end', v_end, 'gap', false, 'rows', '[]'::json)::text;
@@ -1112,13 +1112,13 @@ BEGIN
 END $$;
 
 -- Forgets the oldest pages of the feed and their rows. The newest page stays, emptied, so that no position is given twice.
-CREATE FUNCTION duly.prune_changes_f2(p_now bigint, p_before bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.prune_changes_f1(p_now bigint, p_before bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_page record;
   v_gone integer;
   v_sum integer := 0;
 BEGIN
-  PERFORM duly.number_changes_f2(p_now);
+  PERFORM duly.number_changes_f1(p_now);
   FOR v_page IN
     SELECT page, seqs FROM duly.feed_pages WHERE cardinality(seqs) > 0 AND at < p_before ORDER BY page LIMIT p_limit
   LOOP
@@ -1140,14 +1140,14 @@ END $$;
 --
 -- \`l.fence > 0\` is always true. It lets the planner read the leases by their index, so that no other choice of the statement looks cheap beside it.
 -- call: claimSchedules
-CREATE FUNCTION duly.claim_schedules_f2(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
+CREATE FUNCTION duly.claim_schedules_f1(p_now bigint, p_node text, p_token text, p_limit integer, p_lease_ms bigint, p_ids jsonb)
 RETURNS text LANGUAGE plpgsql
 -- The memory is for the list of what is leased, which is looked up for every schedule that is due.
 SET work_mem = '8MB' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_fence bigint;
   v_ids text[];
   v_versions bigint[];
@@ -1210,7 +1210,7 @@ BEGIN
           WHERE l.fence = ANY (v_new));
       END IF;
     END IF;
-    IF v_over <> '{}' THEN PERFORM duly.leave_leases_f2(v_over, coalesce(v_ids, '{}')); END IF;
+    IF v_over <> '{}' THEN PERFORM duly.leave_leases_f1(v_over, coalesce(v_ids, '{}')); END IF;
     IF v_ids IS NOT NULL THEN
       v_fence := nextval('duly.fence');
       INSERT INTO duly.schedule_leases (fence, token, node, until_at, ids, versions)
@@ -1278,14 +1278,14 @@ END $$;
 -- Jobs under lease are returned by columns: a list for every job would cost more than the claim. [] is none.
 
 -- What is paused at an instant, and when the next pause ends by itself.
-CREATE FUNCTION duly.pauses_f2(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.pauses_f1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at)
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
   WHERE p.until_at IS NULL OR p.until_at > p_now
 $$;
 
 -- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
-CREATE FUNCTION duly.leased_f2(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leased_f1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority), json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent), json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at), json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key), json_agg(j.cancel_requested_at))
     FROM (
@@ -1296,12 +1296,12 @@ END $$;
 -- Leases the jobs of these rows, which are locked, to one worker; they are given fences in this order. \`p_type\`: of all of them, if they
 -- have one. Jobs that are taken together differ in little as a rule: then the answer says the rest once, as an object. Otherwise it is
 -- that of leased.
-CREATE FUNCTION duly.take_f2(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_f1(p_now bigint, p_claim jsonb, p_rows tid[], p_type text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_first duly.jobs;
   v_node text := p_claim ->> 'node';
   v_token text := p_claim ->> 'token';
-  v_at bigint := duly.after_lock_f2(p_now);
+  v_at bigint := duly.after_lock_f1(p_now);
   v_until bigint := v_at + (p_claim ->> 'leaseMs')::bigint;
   v_ids text[];
   v_fences bigint[];
@@ -1331,13 +1331,13 @@ BEGIN
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
-  IF v_odd > 0 THEN RETURN duly.leased_f2(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
+  IF v_odd > 0 THEN RETURN duly.leased_f1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
   RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
     'type', v_first.type, 'version', v_first.version, 'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent, 'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
 END $$;
 
 -- When the next job of these types falls due, of those that are due at \`p_from\` or later.
-CREATE FUNCTION duly.next_due_f2(p_types text[], p_from bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.next_due_f1(p_types text[], p_from bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
     SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
@@ -1346,7 +1346,7 @@ BEGIN
 END $$;
 
 -- How many pages of live jobs this transaction has read so far, counted and not timed: on a busy machine the clock tells who else was running.
-CREATE FUNCTION duly.pages_read_f2() RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.pages_read_f1() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
 END $$;
@@ -1357,7 +1357,7 @@ END $$;
 -- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
 -- more pages, and says so: \`looked\` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
 -- \`floors\` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
-CREATE FUNCTION duly.claim_f2(
+CREATE FUNCTION duly.claim_f1(
   p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -1382,39 +1382,39 @@ DECLARE
   v_rows tid[];
   v_floor jsonb := p_claim -> 'floors';
   v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
-  v_read bigint := duly.pages_read_f2();
+  v_read bigint := duly.pages_read_f1();
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT duly.leased_f2(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
+    SELECT duly.leased_f1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
     INTO claimed FROM (
       SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
     HAVING count(*) > 0;
     IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm_f2();
+      PERFORM duly.confirm_f1();
       more := true;
       SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_f2(v_types, v_from);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_f2(p_now)).next_end_at); END IF;
+      next_at := duly.next_due_f1(v_types, v_from);
+      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_f1(p_now)).next_end_at); END IF;
       RETURN;
     END IF;
     claimed := '[]';
   END IF;
   -- Looks that cost little stand before calls that do more.
   IF EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now) THEN
-    v_all_expired := duly.expire_overdue_f2(p_now, 1000) < 1000;
+    v_all_expired := duly.expire_overdue_f1(p_now, 1000) < 1000;
     -- More than it ends, or such as others hold just now: it passes over them.
     v_overdue := EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now);
   END IF;
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f2(p_now); END IF;
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f1(p_now); END IF;
   SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-  next_at := duly.next_due_f2(v_types, v_from);
-  v_read := duly.pages_read_f2() - v_read;
+  next_at := duly.next_due_f1(v_types, v_from);
+  v_read := duly.pages_read_f1() - v_read;
   IF next_at <= p_now THEN
     -- Some more than it takes, so that the most urgent of them is among what it sees.
-    v_all_promoted := (duly.promote_f2(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
-    next_at := duly.next_due_f2(v_types, v_from);
+    v_all_promoted := (duly.promote_f1(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
+    next_at := duly.next_due_f1(v_types, v_from);
   END IF;
   SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
   FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
@@ -1440,7 +1440,7 @@ BEGIN
         AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
       ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
       IF v_row IS NOT NULL THEN
-        claimed := duly.take_f2(p_now, p_claim, ARRAY[v_row], NULL);
+        claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
@@ -1472,14 +1472,14 @@ BEGIN
           SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
             AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
       THEN
-        claimed := duly.take_f2(p_now, p_claim, ARRAY[v_row], NULL);
+        claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
         more := true;
         RETURN;
       END IF;
     END IF;
   END IF;
 
-  v_read := v_read - duly.pages_read_f2();
+  v_read := v_read - duly.pages_read_f1();
   IF v_floor IS NULL THEN
     -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
     -- cannot be removed yet is stepped over once.
@@ -1509,7 +1509,7 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
       ORDER BY j.rank LIMIT 1) f;
   END IF;
-  v_read := v_read + duly.pages_read_f2();
+  v_read := v_read + duly.pages_read_f1();
   IF v_floor IS NOT NULL OR v_read > 300 THEN
     looked := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
@@ -1531,7 +1531,7 @@ BEGIN
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      claimed := duly.take_f2(p_now, p_claim, v_rows, v_types[1]);
+      claimed := duly.take_f1(p_now, p_claim, v_rows, v_types[1]);
       -- What was taken has left the index, so whatever is found from its last rank on is more.
       more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
@@ -1559,13 +1559,13 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_f2(p_now, p_claim, v_rows, NULL); END IF;
+    IF v_rows IS NOT NULL THEN claimed := duly.take_f1(p_now, p_claim, v_rows, NULL); END IF;
   END IF;
   more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.claimed_all_f2(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claimed_all_f1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
   IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
@@ -1578,7 +1578,7 @@ END $$;
 -- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
 -- So what is asked for comes as arguments; \`p_claim\` is the whole of it, for the long way.
 -- call: claimAlone
-CREATE FUNCTION duly.claim_alone_f2(
+CREATE FUNCTION duly.claim_alone_f1(
   p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
   p_lease_ms bigint, p_claim text
 ) RETURNS text LANGUAGE plpgsql
@@ -1651,7 +1651,7 @@ BEGIN
     v_long := v_long OR v_next <= v_now;
   END IF;
   IF v_long OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
-    RETURN duly.exchange_f2(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
+    RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
   END IF;
   IF v_limit > 0 AND v_lone AND (p_limit > 1 OR v_due = 1) THEN
     -- What take does, for one, and promote before it. The instant is read when the row is locked (see after_lock).
@@ -1684,8 +1684,8 @@ BEGIN
       'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt, 'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'claimedAt', claimed_at, 'origin', origin) END
     INTO v_id, v_fence, v_claimed FROM taken;
     -- Somebody has it, or has just changed it.
-    IF v_id IS NULL THEN RETURN duly.exchange_f2(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    IF v_claimed IS NULL THEN v_claimed := duly.leased_f2(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+    IF v_id IS NULL THEN RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    IF v_claimed IS NULL THEN v_claimed := duly.leased_f1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
     IF v_due = 1 THEN v_next := v_after; END IF;
   ELSIF v_due > 0 THEN
     WITH due AS (
@@ -1697,8 +1697,8 @@ BEGIN
       SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
       FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
     SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
-    IF v_rows IS NULL THEN RETURN duly.exchange_f2(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    v_claimed := duly.take_f2(v_now, p_claim::jsonb, v_rows, NULL);
+    IF v_rows IS NULL THEN RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
+    v_claimed := duly.take_f1(v_now, p_claim::jsonb, v_rows, NULL);
     -- One that somebody has is still to be looked at.
     IF cardinality(v_rows) = v_due THEN v_next := v_after; END IF;
   ELSIF v_limit > 0 THEN
@@ -1707,7 +1707,7 @@ BEGIN
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
       ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
-      v_claimed := duly.take_f2(v_now, p_claim::jsonb, v_rows, v_type);
+      v_claimed := duly.take_f1(v_now, p_claim::jsonb, v_rows, v_type);
       v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
         WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
     END IF;
@@ -1719,7 +1719,7 @@ END $$;
 -- History by the day on which it may be forgotten: days are made ahead and dropped whole, so that forgetting a million jobs costs no more
 -- than forgetting one. A job is kept until the day is over in which its retention ends.
 
-CREATE FUNCTION duly.day_name_f2(p_day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.day_name_f1(p_day bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT 'finished_' || to_char(to_timestamp(p_day * 86400) AT TIME ZONE 'UTC', 'YYYYMMDD')
 $$;
 
@@ -1728,9 +1728,9 @@ $$;
 -- kept until the commit, so what takes long comes before it, and one call does one thing: who counts and clears up a day while it holds the lock by which
 -- another was made stops everybody who reads or settles, and waits in vain for those that wait for it.
 -- Who may neither make nor drop tables here makes no days, and forgets so many jobs of days that are over one by one: \`more\` if that was not all.
-CREATE FUNCTION duly.keep_days_f2(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+CREATE FUNCTION duly.keep_days_f1(p_now bigint, p_ahead integer, p_limit integer DEFAULT 500) RETURNS text LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_today bigint := v_now / 86400000;
   v_day bigint;
   v_name text;
@@ -1751,7 +1751,7 @@ BEGIN
   SELECT pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(c.relnamespace, 'CREATE') INTO v_is_owner, v_may_create
   FROM pg_class c WHERE c.oid = 'duly.finished'::regclass;
   FOR v_day IN SELECT generate_series(v_today, v_today + p_ahead) LOOP
-    v_name := duly.day_name_f2(v_day);
+    v_name := duly.day_name_f1(v_day);
     CONTINUE WHEN NOT (v_is_owner AND v_may_create) OR to_regclass(format('duly.%I', v_name)) IS NOT NULL;
     BEGIN
       -- While autovacuum analyzes a day it holds a snapshot, and no dead row of a live job can be removed: it must not pause in between.
@@ -1775,18 +1775,18 @@ BEGIN
         RETURNING id, created_at)
       SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_made, v_jobs;
     IF v_jobs > 0 THEN
-      PERFORM duly.note_pruned_f2(v_made);
-      PERFORM duly.forget_f2(v_ids);
+      PERFORM duly.note_pruned_f1(v_made);
+      PERFORM duly.forget_f1(v_ids);
     END IF;
     RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
   END IF;
   SELECT min(c.relname), count(*) > 1 INTO v_name, v_more FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_f2(v_today);
+  WHERE i.inhparent = 'duly.finished'::regclass AND c.relname ~ '^finished_[0-9]{8}$' AND c.relname < duly.day_name_f1(v_today);
   IF v_name IS NULL THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
   BEGIN
     -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
     EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
-    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_f2(v_made); END IF;
+    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_f1(v_made); END IF;
     -- A day of millions would take longer than a call may: then what hangs on its jobs goes by and by, and the day with the last of it.
     FOREACH v_what IN ARRAY ARRAY['logs o JOIN duly.%I f ON f.id = o.job_id', 'children o JOIN duly.%I f ON f.id = o.parent_id',
       'journal o JOIN duly.%I f ON ''job:'' || f.id = o.scope'] LOOP
@@ -1807,7 +1807,7 @@ END $$;
 -- Helpers that deciding and editing schedules share.
 
 -- Whether the runs that are to be told something still wait, and so will hear it. Locks them: a claim that comes now passes them over.
-CREATE FUNCTION duly.all_wait_f2(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.all_wait_f1(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_id text;
 BEGIN
   FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_told, '[]')) t ORDER BY 1 LOOP
@@ -1818,7 +1818,7 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.set_slot_details_f2(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_slot_details_f1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
   FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
@@ -1826,7 +1826,7 @@ BEGIN
 END $$;
 
 -- Whether a schedule would wait for a job that is over already. The shared lock makes the job's end wait for us; it then finds the schedule.
-CREATE FUNCTION duly.is_over_f2(p_waits_for text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.is_over_f1(p_waits_for text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF p_waits_for IS NULL THEN RETURN false; END IF;
   PERFORM 1 FROM duly.jobs WHERE id = p_waits_for FOR KEY SHARE;
@@ -1834,7 +1834,7 @@ BEGIN
 END $$;
 
 -- Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between.
-CREATE FUNCTION duly.add_slot_f2(p_now bigint, p_schedule text, p_generation integer, p_slot jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_slot_f1(p_now bigint, p_schedule text, p_generation integer, p_slot jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_last duly.slots;
   v_from bigint := (p_slot ->> 'fromAt')::bigint;
@@ -1858,19 +1858,19 @@ BEGIN
 END $$;
 
 -- Other runs that an overlap policy ends.
-CREATE FUNCTION duly.end_others_f2(p_now bigint, p_others jsonb, p_actor text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.end_others_f1(p_now bigint, p_others jsonb, p_actor text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_one jsonb;
   v_job duly.jobs;
 BEGIN
   FOR v_one IN SELECT * FROM jsonb_array_elements(coalesce(p_others, '[]')) LOOP
-    v_job := duly.job_state_f2(v_one ->> 'id');
-    IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f2(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
+    v_job := duly.job_state_f1(v_one ->> 'id');
+    IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, v_one ->> 'mode', p_actor, 'overlap policy'); END IF;
   END LOOP;
 END $$;
 
 -- Ends the leases of these schedules under these fences, whose rows are locked, and what was decided or edited since.
-CREATE FUNCTION duly.leave_leases_f2(p_fences bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leave_leases_f1(p_fences bigint[], p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_fence bigint;
   v_ids text[];
@@ -1889,14 +1889,14 @@ END $$;
 
 -- Creating jobs. A spec is a JSON object as verbs/enqueue.ts writes it; fields that are JSON themselves are strings in it.
 
-CREATE FUNCTION duly.due_of_f2(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
+CREATE FUNCTION duly.due_of_f1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
   SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
 $$;
 
 -- The same of a job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
-CREATE FUNCTION duly.find_known_f2(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.find_known_f1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
 DECLARE
-  v_brief record := duly.find_brief_f2(p_id);
+  v_brief record := duly.find_brief_f1(p_id);
   v_deleted json;
 BEGIN
   type := v_brief.type;
@@ -1909,42 +1909,42 @@ BEGIN
   due_at := (v_deleted ->> 'dueAt')::bigint;
 END $$;
 
-CREATE FUNCTION duly.item_f2(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.item_f1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
 $$;
 
 -- Whether a new job that is due has to stand in line for its serial place. Locks the key.
-CREATE FUNCTION duly.has_serial_predecessor_f2(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+CREATE FUNCTION duly.has_serial_predecessor_f1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_serial IS NULL THEN RETURN false; END IF;
-  v_ref := duly.serial_ref_f2(p_tenant, p_serial);
-  PERFORM duly.lock_serial_f2(v_ref);
-  PERFORM duly.queue_serial_f2(p_now, p_tenant, p_serial, '');
+  v_ref := duly.serial_ref_f1(p_tenant, p_serial);
+  PERFORM duly.lock_serial_f1(v_ref);
+  PERFORM duly.queue_serial_f1(p_now, p_tenant, p_serial, '');
   IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
   -- It will be the last one made, so of equal due instants it comes last.
-  IF duly.has_earlier_f2(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head_f2(p_now, v_ref); END IF;
+  IF duly.has_earlier_f1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
   RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
 END $$;
 
 -- Refuses a spec whose id stands for a job of another type. \`p_type\` null: not known.
-CREATE FUNCTION duly.refuse_type_f2(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse_type_f1(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_type <> p_spec ->> 'type' THEN
-    PERFORM duly.refuse_f2('group_refused',
+    PERFORM duly.refuse_f1('group_refused',
       format('Job "%s" exists already with type "%s", not "%s".', p_spec ->> 'id', p_type, p_spec ->> 'type'),
       'Ids are created by the client, one per job. Create a new id for a new job.', json_build_object('id', p_spec ->> 'id'));
   END IF;
 END $$;
 
 -- Inserts a job into the place its due time and gates give it. \`p_behind\`: a job whose end it waits for because of its dedupe key.
-CREATE FUNCTION duly.insert_job_f2(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.insert_job_f1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_tenant text := p_spec ->> 'tenant';
   v_serial text := p_spec ->> 'serial';
-  v_due bigint := duly.due_of_f2(p_now, p_spec);
+  v_due bigint := duly.due_of_f1(p_now, p_spec);
   v_is_due boolean;
   v_in_line boolean := false;
   -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
@@ -1963,7 +1963,7 @@ BEGIN
   END LOOP;
   IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
   v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor_f2(p_now, v_tenant, v_serial, v_due); END IF;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor_f1(p_now, v_tenant, v_serial, v_due); END IF;
   v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
   INSERT INTO duly.jobs (
     id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
@@ -1979,9 +1979,9 @@ BEGIN
   ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
   IF v_seq IS NULL THEN
     -- It may have ended since the conflict.
-    v_known := duly.find_brief_f2(v_id);
-    PERFORM duly.refuse_type_f2(p_spec, v_known.type);
-    RETURN duly.item_f2(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
+    v_known := duly.find_brief_f1(v_id);
+    PERFORM duly.refuse_type_f1(p_spec, v_known.type);
+    RETURN duly.item_f1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
   END IF;
   FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
@@ -1989,21 +1989,21 @@ BEGIN
   END LOOP;
   IF v_in_line THEN
     INSERT INTO duly.gates (kind, ref, order_at, seq, job)
-    VALUES ('serial', duly.serial_ref_f2(v_tenant, v_serial), v_due, v_seq, v_id);
+    VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_due, v_seq, v_id);
   ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
-    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_f2(v_tenant, v_serial), v_id);
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_id);
   END IF;
-  PERFORM duly.changed_f2(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
+  PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f2('j'); END IF;
-  RETURN duly.item_f2(v_id, v_status, v_due, false);
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('j'); END IF;
+  RETURN duly.item_f1(v_id, v_status, v_due, false);
 END $$;
 
 -- Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. Its serial place,
 -- gates and parent stay.
-CREATE FUNCTION duly.replace_job_f2(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.replace_job_f1(p_now bigint, p_job duly.jobs, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_due bigint := duly.due_of_f2(p_now, p_spec);
+  v_due bigint := duly.due_of_f1(p_now, p_spec);
   v_job duly.jobs := p_job;
 BEGIN
   IF p_spec -> 'dedupe' ->> 'mode' = 'extend' AND p_spec -> 'dedupe' ->> 'maxWaitMs' IS NOT NULL THEN
@@ -2021,12 +2021,12 @@ BEGIN
   -- A call whose answer was lost is sent again within seconds; a process that stands still meanwhile has ten minutes.
   INSERT INTO duly.journal AS j (scope, key, value, until_at) VALUES ('fold', p_spec ->> 'id', p_job.id, p_now + 600000)
   ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
-  RETURN duly.item_f2(p_job.id, duly.move_due_f2(p_now, v_job, v_due, 'replaced'), v_due, true);
+  RETURN duly.item_f1(p_job.id, duly.move_due_f1(p_now, v_job, v_due, 'replaced'), v_due, true);
 END $$;
 
 -- A job with a dedupe key: takes the key, or finds its holder. Only who takes or changes something locks the key's row, so that a
 -- call that is dropped neither waits for anyone nor makes anyone wait.
-CREATE FUNCTION duly.create_deduped_f2(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_deduped_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_type text := p_spec ->> 'type';
@@ -2060,12 +2060,12 @@ BEGIN
     SELECT value INTO v_took_over FROM duly.journal WHERE scope = 'fold' AND key = v_id;
     IF FOUND THEN
       IF v_taken THEN DELETE FROM duly.dedupes WHERE type = v_type AND tenant = v_tenant AND key = v_key; END IF;
-      PERFORM duly.confirm_f2();
-      v_brief := duly.find_known_f2(v_took_over);
-      RETURN duly.item_f2(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+      PERFORM duly.confirm_f1();
+      v_brief := duly.find_known_f1(v_took_over);
+      RETURN duly.item_f1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
   END IF;
-  IF v_taken THEN RETURN duly.insert_job_f2(p_now, p_spec, NULL); END IF;
+  IF v_taken THEN RETURN duly.insert_job_f1(p_now, p_spec, NULL); END IF;
   -- Once its holder's time is over, the follow-up behind that one holds the key.
   IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
     v_held.job_id := v_held.follow_id;
@@ -2074,31 +2074,31 @@ BEGIN
     v_held.follow_id := NULL;
   END IF;
   IF v_held.job_id <> '' AND (v_held.until_at IS NULL OR v_held.until_at > p_now) THEN
-    v_brief := duly.find_brief_f2(v_held.job_id);
+    v_brief := duly.find_brief_f1(v_held.job_id);
     IF v_held.job_id = v_id AND v_brief.status IS NOT NULL THEN
-      RETURN duly.item_f2(v_id, v_brief.status, v_brief.due_at, false);
+      RETURN duly.item_f1(v_id, v_brief.status, v_brief.due_at, false);
     END IF;
     IF v_mode = 'drop' THEN
       -- The key may outlive the history of its holder.
-      RETURN duly.item_f2(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
+      RETURN duly.item_f1(v_held.job_id, coalesce(v_brief.status, v_held.ended, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
-    v_live := duly.job_state_f2(v_held.job_id);
+    v_live := duly.job_state_f1(v_held.job_id);
     -- Otherwise nothing is left to replace, and nothing to wait for: the new job takes the key over.
     IF v_live.id IS NOT NULL THEN
-      IF v_live.attempt = 0 THEN RETURN duly.replace_job_f2(p_now, v_live, p_spec); END IF;
+      IF v_live.attempt = 0 THEN RETURN duly.replace_job_f1(p_now, v_live, p_spec); END IF;
       IF v_held.follow_id = v_id THEN
-        v_brief := duly.find_brief_f2(v_id);
-        RETURN duly.item_f2(v_id, v_brief.status, v_brief.due_at, false);
+        v_brief := duly.find_brief_f1(v_id);
+        RETURN duly.item_f1(v_id, v_brief.status, v_brief.due_at, false);
       END IF;
       IF v_held.follow_id IS NOT NULL THEN
-        RETURN duly.replace_job_f2(p_now, duly.job_state_f2(v_held.follow_id), p_spec);
+        RETURN duly.replace_job_f1(p_now, duly.job_state_f1(v_held.follow_id), p_spec);
       END IF;
-      v_item := duly.insert_job_f2(p_now, p_spec, v_live.id);
+      v_item := duly.insert_job_f1(p_now, p_spec, v_live.id);
       UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
       RETURN v_item;
     END IF;
   END IF;
-  v_item := duly.insert_job_f2(p_now, p_spec, NULL);
+  v_item := duly.insert_job_f1(p_now, p_spec, NULL);
   UPDATE duly.dedupes
   SET job_id = v_id, until_at = v_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
   WHERE type = v_type AND tenant = v_tenant AND key = v_key;
@@ -2106,7 +2106,7 @@ BEGIN
 END $$;
 
 -- Creates one job, or finds the job of the same parent and key, or of the same dedupe key.
-CREATE FUNCTION duly.create_new_f2(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_new_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_parent text := p_spec ->> 'parentId';
@@ -2119,14 +2119,14 @@ BEGIN
     INSERT INTO duly.children (parent_id, key, job_id) VALUES (v_parent, v_key, v_id) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
       SELECT job_id INTO v_child FROM duly.children WHERE parent_id = v_parent AND key = v_key;
-      v_brief := duly.find_known_f2(v_child);
+      v_brief := duly.find_known_f1(v_child);
       -- The child may be past its retention, but the promise was kept.
-      IF v_brief.status IS NULL THEN RETURN duly.item_f2(v_child, 'COMPLETED', p_now, true); END IF;
-      RETURN duly.item_f2(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
+      IF v_brief.status IS NULL THEN RETURN duly.item_f1(v_child, 'COMPLETED', p_now, true); END IF;
+      RETURN duly.item_f1(v_child, v_brief.status, v_brief.due_at, v_child <> v_id);
     END IF;
   END IF;
-  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.create_deduped_f2(p_now, p_spec, p_repeat);
-  ELSE v_item := duly.insert_job_f2(p_now, p_spec, NULL);
+  IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.create_deduped_f1(p_now, p_spec, p_repeat);
+  ELSE v_item := duly.insert_job_f1(p_now, p_spec, NULL);
   END IF;
   -- Another job keeps the promise, so no child was made.
   IF v_key IS NOT NULL AND v_item ->> 'id' <> v_id THEN
@@ -2137,7 +2137,7 @@ END $$;
 
 -- Refuses a call that arrives after its own repeat, which took its ids (take_ids): the client has the reply to the repeat. Called once
 -- the jobs are inserted, so that a repeat that arrives now finds them.
-CREATE FUNCTION duly.refuse_late_f2(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.refuse_late_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- Many ids are looked up only if there is one at all.
   IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
@@ -2148,24 +2148,24 @@ END $$;
 
 -- Creates one job. With \`p_repeat\` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
 -- meanwhile: the caller undoes what it did and asks again.
-CREATE FUNCTION duly.create_job_f2(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_job_f1(p_now bigint, p_spec jsonb, p_repeat boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_spec ->> 'id';
   v_brief record;
   v_item json;
 BEGIN
   IF NOT p_repeat THEN
-    v_item := duly.create_new_f2(p_now, p_spec, false);
-    PERFORM duly.refuse_late_f2(ARRAY[v_id]);
+    v_item := duly.create_new_f1(p_now, p_spec, false);
+    PERFORM duly.refuse_late_f1(ARRAY[v_id]);
     RETURN v_item;
   END IF;
-  v_brief := duly.find_known_f2(v_id);
+  v_brief := duly.find_known_f1(v_id);
   IF v_brief.status IS NOT NULL THEN
-    PERFORM duly.refuse_type_f2(p_spec, v_brief.type);
-    PERFORM duly.confirm_f2();
-    RETURN duly.item_f2(v_id, v_brief.status, v_brief.due_at, false);
+    PERFORM duly.refuse_type_f1(p_spec, v_brief.type);
+    PERFORM duly.confirm_f1();
+    RETURN duly.item_f1(v_id, v_brief.status, v_brief.due_at, false);
   END IF;
-  v_item := duly.create_new_f2(p_now, p_spec, true);
+  v_item := duly.create_new_f1(p_now, p_spec, true);
   -- A job that ended has left \`jobs\`, so the insert met no conflict. Our own row keeps all others from inserting the id, so this
   -- second check is final.
   IF EXISTS (SELECT 1 FROM duly.dead WHERE id = v_id) OR EXISTS (SELECT 1 FROM duly.finished WHERE id = v_id)
@@ -2177,7 +2177,7 @@ END $$;
 
 -- Serializes calls that create the same ids, in one order, so that two batches cannot deadlock. A transaction that reads an older
 -- snapshot (REPEATABLE READ) cannot see a job that was created and ended since; it fails on the row of that job's id instead.
-CREATE FUNCTION duly.take_ids_f2(p_now bigint, p_groups jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_ids_f1(p_now bigint, p_groups jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.journal (scope, key, value, until_at)
   SELECT 'id', i.id, '', p_now + 600000
@@ -2189,7 +2189,7 @@ END $$;
 
 -- Takes the rows of all keys of a call in one order, so that two calls with the same keys cannot wait for each other. A row that was
 -- not there is held by nobody ('') until its turn comes, and does not outlive the call.
-CREATE FUNCTION duly.take_keys_f2(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_keys_f1(p_now bigint, p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
   SELECT DISTINCT s ->> 'type', coalesce(s ->> 'tenant', ''), s -> 'dedupe' ->> 'key', '', p_now
@@ -2202,7 +2202,7 @@ BEGIN
   ORDER BY s.type, s.tenant, s.key FOR UPDATE OF d;
 END $$;
 
-CREATE FUNCTION duly.drop_keys_f2(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_keys_f1(p_specs jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.dedupes d USING jsonb_array_elements(p_specs) s
   WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
@@ -2211,7 +2211,7 @@ END $$;
 -- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
 -- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
 -- is the same for all of them stands in \`shared\`.
-CREATE FUNCTION duly.create_plain_f2(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.create_plain_f1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_columns jsonb := p_plain -> 'columns';
   shared_type text := p_plain -> 'shared' ->> 'type'; shared_version integer := p_plain -> 'shared' ->> 'version'; shared_queue text := p_plain -> 'shared' ->> 'queue'; shared_tenant text := p_plain -> 'shared' ->> 'tenant'; shared_priority integer := p_plain -> 'shared' ->> 'priority'; shared_input text := p_plain -> 'shared' ->> 'input'; shared_metadata text := p_plain -> 'shared' ->> 'metadata'; shared_policy text := p_plain -> 'shared' ->> 'policy'; shared_origin text := p_plain -> 'shared' ->> 'origin'; shared_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; shared_copy_of text := p_plain -> 'shared' ->> 'copyOf';
@@ -2254,28 +2254,28 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
-  PERFORM duly.refuse_late_f2(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.add_notification_f2('j');
+  PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
+  PERFORM duly.add_notification_f1('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
 -- \`p_made\` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_created_f2(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claim_created_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
-  v_claim := duly.claim_f2(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.claimed_all_f2(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification_f2('j'); END IF;
+  v_claim := duly.claim_f1(p_now, p_claim, p_repeat);
+  IF p_made IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
 -- How long it waits for locks is set by the functions that call it.
 -- \`p_plain\`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
-CREATE FUNCTION duly.enqueue_f2(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_replies json[] := '{}';
   v_items json[];
   v_group jsonb;
@@ -2289,29 +2289,29 @@ DECLARE
   v_detail text;
 BEGIN
   IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain_f2(v_now, p_plain); END IF;
+    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain_f1(v_now, p_plain); END IF;
     IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_created_f2(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'claimed', v_claimed)::text;
+    v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, v_made);
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
-  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_f2(v_now, v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_f1(v_now, v_keyed); END IF;
   -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
-  PERFORM duly.lock_serials_f2(ARRAY(
-    SELECT duly.serial_ref_f2(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
+  PERFORM duly.lock_serials_f1(ARRAY(
+    SELECT duly.serial_ref_f1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
     -- One that is made in the user's own transaction takes no place, and must not keep others from theirs until the commit.
     WHERE s ->> 'serial' IS NOT NULL AND NOT coalesce((s ->> 'unplaced')::boolean, false)
-    UNION SELECT duly.serial_ref_f2(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
+    UNION SELECT duly.serial_ref_f1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
-  IF p_repeat THEN PERFORM duly.take_ids_f2(v_now, p_groups); END IF;
+  IF p_repeat THEN PERFORM duly.take_ids_f1(v_now, p_groups); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     LOOP
       BEGIN
         v_items := '{}';
         FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-          v_items := v_items || duly.create_job_f2(v_now, v_spec, p_repeat);
+          v_items := v_items || duly.create_job_f1(v_now, v_spec, p_repeat);
         END LOOP;
         v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
         EXIT;
@@ -2319,38 +2319,38 @@ BEGIN
         WHEN SQLSTATE 'DU010' THEN CONTINUE;
         WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
           GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-          v_replies := v_replies || duly.refusal_f2(v_state, v_message, v_hint, v_detail);
+          v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
           EXIT;
       END;
     END LOOP;
   END LOOP;
-  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f2(v_keyed); END IF;
-  v_claimed := duly.claim_created_f2(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f1(v_keyed); END IF;
+  v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
 -- call: enqueueKeyed
-CREATE FUNCTION duly.enqueue_keyed_f2(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_keyed_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '100ms'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN duly.enqueue_f2(p_now, p_groups, p_plain, p_claim, p_repeat);
+  RETURN duly.enqueue_f1(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
 -- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
 -- call: enqueueWaiting
-CREATE FUNCTION duly.enqueue_waiting_f2(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_waiting_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN duly.enqueue_f2(p_now, p_groups, p_plain, p_claim, p_repeat);
+  RETURN duly.enqueue_f1(p_now, p_groups, p_plain, p_claim, p_repeat);
 END $$;
 
 -- Whether a claim would be given just these new jobs, so many of one type: nothing else is ready, due, overdue or paused.
-CREATE FUNCTION duly.takes_just_f2(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
+CREATE FUNCTION duly.takes_just_f1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (p_claim ->> 'limit')::integer >= p_count
@@ -2379,7 +2379,7 @@ END $$;
 -- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
 -- (unique violation) where an id is there already: then the caller begins again with care.
 -- call: enqueueAlike
-CREATE FUNCTION duly.enqueue_alike_f2(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.enqueue_alike_f1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -2411,16 +2411,16 @@ BEGIN
     SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'created', 0)::text;
-    PERFORM duly.refuse_late_f2(p_ids);
+    PERFORM duly.refuse_late_f1(p_ids);
     RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
   END IF;
-  v_read := duly.pages_read_f2();
+  v_read := duly.pages_read_f1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
     "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "input" text, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
     "retentionMs" bigint, "deadRetentionMs" bigint);
   v_due := coalesce(s.at, v_now + s."inMs");
-  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_f2(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
-    v_read := duly.pages_read_f2() - v_read;
+  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_f1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
+    v_read := duly.pages_read_f1() - v_read;
     v_fence := nextval('duly.fence');
     WITH made AS (
       INSERT INTO duly.jobs (
@@ -2436,7 +2436,7 @@ BEGIN
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
-    PERFORM duly.refuse_late_f2(p_ids);
+    PERFORM duly.refuse_late_f1(p_ids);
     -- See claim: nothing lives in any lane.
     RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
       json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
@@ -2455,12 +2455,12 @@ BEGIN
   FROM unnest(p_ids, p_inputs) AS j (id, input);
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
-  PERFORM duly.refuse_late_f2(p_ids);
+  PERFORM duly.refuse_late_f1(p_ids);
   PERFORM set_config('duly_work.hints', '', true);
-  v_claim := duly.claim_f2(v_now, p_claim, false);
+  v_claim := duly.claim_f1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
-    CASE WHEN duly.claimed_all_f2(v_claim.claimed, p_ids) THEN duly.notifications_f2() ELSE 'j' || replace(duly.notifications_f2(), 'j', '') END)::text;
+    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'j' || replace(duly.notifications_f1(), 'j', '') END)::text;
 END $$;
 
 -- Settling and claiming in one call.
@@ -2468,14 +2468,14 @@ END $$;
 -- \`p_ids\` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
 -- others, each with its place.
 -- call: exchange
-CREATE FUNCTION duly.exchange_f2(
+CREATE FUNCTION duly.exchange_f1(
   p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_done bigint[] := '{}';
   v_lost bigint[] := '{}';
   v_settle jsonb := p_settle;
@@ -2485,11 +2485,11 @@ BEGIN
   IF p_ids IS NOT NULL THEN
     -- Those who wait for one of them will want their serial places.
     IF EXISTS (SELECT 1 FROM duly.gates) THEN
-      PERFORM duly.lock_serials_f2(ARRAY(
-        SELECT duly.serial_ref_f2(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
+      PERFORM duly.lock_serials_f1(ARRAY(
+        SELECT duly.serial_ref_f1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
         WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     END IF;
-    v_done := duly.settle_returned_f2(v_now, p_ids, p_fences, p_results);
+    v_done := duly.settle_returned_f1(v_now, p_ids, p_fences, p_results);
     IF cardinality(v_done) < cardinality(p_ids) THEN
       -- What could not be ended together is judged by itself, in its place.
       SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
@@ -2498,22 +2498,22 @@ BEGIN
     END IF;
   END IF;
   IF v_settle IS NOT NULL THEN
-    PERFORM duly.lock_dependents_f2(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
+    PERFORM duly.lock_dependents_f1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
-      IF NOT duly.settle_f2(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
+      IF NOT duly.settle_f1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
-  v_claim := duly.claim_f2(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+  v_claim := duly.claim_f1(v_now, p_claim, p_repeat);
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
 END $$;
 
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
-CREATE FUNCTION duly.fire_group_f2(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fire_group_f1(p_now bigint, p_node text, p_group jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_group ->> 'scheduleId';
   v_version bigint := (p_group ->> 'version')::bigint;
@@ -2524,29 +2524,29 @@ DECLARE
   v_one jsonb;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM duly.schedule_leases WHERE fence = v_fence AND v_id = ANY (ids)) THEN RETURN 'conflict'; END IF;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait_f2(p_group -> 'slotDetails') THEN
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' AND NOT duly.all_wait_f1(p_group -> 'slotDetails') THEN
     PERFORM 1 FROM duly.schedules WHERE id = v_id AND version = v_version;
     IF NOT FOUND THEN RETURN 'conflict'; END IF;
-    PERFORM duly.leave_leases_f2(ARRAY[v_fence], ARRAY[v_id]);
+    PERFORM duly.leave_leases_f1(ARRAY[v_fence], ARRAY[v_id]);
     RETURN 'stale';
   END IF;
   -- A job of this write has not ended: if it ends in this write, its end makes the schedule due.
   IF v_waits IS NOT NULL AND NOT jsonb_path_exists(p_group -> 'jobs', '$[*] ? (@.id == $id)', jsonb_build_object('id', v_waits)) THEN
-    v_over := duly.is_over_f2(v_waits);
+    v_over := duly.is_over_f1(v_waits);
   END IF;
   UPDATE duly.schedules SET state = p_group ->> 'state', due_at = CASE WHEN v_over THEN p_now ELSE (p_group ->> 'dueAt')::bigint END,
     waits_for = v_waits, version = version + 1, updated_at = p_now
   WHERE id = v_id AND version = v_version RETURNING generation INTO v_generation;
   IF NOT FOUND THEN RETURN 'conflict'; END IF;
-  PERFORM duly.end_others_f2(p_now, p_group -> 'cancel', p_node);
-  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.create_job_f2(p_now, v_one, false); END LOOP;
+  PERFORM duly.end_others_f1(p_now, p_group -> 'cancel', p_node);
+  FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'jobs') LOOP PERFORM duly.create_job_f1(p_now, v_one, false); END LOOP;
   FOR v_one IN SELECT * FROM jsonb_array_elements(p_group -> 'slots') LOOP
-    PERFORM duly.add_slot_f2(p_now, v_id, v_generation, v_one);
+    PERFORM duly.add_slot_f1(p_now, v_id, v_generation, v_one);
   END LOOP;
-  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.set_slot_details_f2(p_group -> 'slotDetails'); END IF;
+  IF jsonb_typeof(p_group -> 'slotDetails') = 'array' THEN PERFORM duly.set_slot_details_f1(p_group -> 'slotDetails'); END IF;
   -- As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
   -- that would have ended. But it did not plan to come back at once.
-  IF v_over THEN PERFORM duly.add_notification_f2('s'); END IF;
+  IF v_over THEN PERFORM duly.add_notification_f1('s'); END IF;
   RETURN 'fired';
 END $$;
 
@@ -2555,7 +2555,7 @@ END $$;
 -- have in common is a kind: \`p_kind\` counts from 1. \`p_tenants\` null: none has one. \`p_claim\`: of who would take them; answers what it was given,
 -- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
 -- of two, and no entry in the index of what is ready.
-CREATE FUNCTION duly.fire_together_f2(
+CREATE FUNCTION duly.fire_together_f1(
   p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
 RETURNS json LANGUAGE plpgsql AS $$
@@ -2588,7 +2588,7 @@ BEGIN
       "type" text, "version" integer, "queue" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "copyOf" text, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
       "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
-      AND duly.takes_just_f2(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
+      AND duly.takes_just_f1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
       WITH made AS (
         INSERT INTO duly.jobs (
           id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
@@ -2630,14 +2630,14 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
-  PERFORM duly.add_notification_f2('j');
+  PERFORM duly.add_notification_f1('j');
   RETURN NULL;
 END $$;
 
 -- The lists from \`p_fence\` to \`p_details\` are those of fire_together, null for none; \`p_groups\`: the other decisions, one by one; \`p_fences\`: under
 -- which all of them were claimed.
 -- call: fire
-CREATE FUNCTION duly.fire_f2(
+CREATE FUNCTION duly.fire_f1(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
   p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
@@ -2646,7 +2646,7 @@ SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_outcome text;
   v_outcomes text[] := '{}';
@@ -2656,35 +2656,35 @@ BEGIN
   -- Before anything else: who takes an ended lease over locks it too.
   PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
   IF p_ids IS NOT NULL THEN
-    v_claimed := duly.fire_together_f2(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
+    v_claimed := duly.fire_together_f1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
       p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
   END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
-    v_outcome := duly.fire_group_f2(v_now, p_node, v_group);
+    v_outcome := duly.fire_group_f1(v_now, p_node, v_group);
     v_outcomes := v_outcomes || v_outcome;
     IF v_outcome = 'fired' THEN v_done := v_done + 1; END IF;
   END LOOP;
   -- As a rule everything that was claimed together is decided together.
   DELETE FROM duly.schedule_leases WHERE cardinality(p_fences) = 1 AND fence = p_fences[1] AND cardinality(ids) = v_done;
-  IF NOT FOUND THEN PERFORM duly.leave_leases_f2(p_fences, '{}'); END IF;
+  IF NOT FOUND THEN PERFORM duly.leave_leases_f1(p_fences, '{}'); END IF;
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
-    v_claimed := (duly.claim_f2(v_now, p_claim, false)).claimed;
+    v_claimed := (duly.claim_f1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.claimed_all_f2(v_claimed, p_made) THEN PERFORM duly.drop_notification_f2('j'); END IF;
+    IF duly.claimed_all_f1(v_claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;
 
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
 -- told \`kept\`, not waited for. Or a reaper is just taking it over: that one is waited for, so that both say the same. A beginning that is not
 -- written yet is never passed over: who is told \`kept\` starts the handler, and if the store did not know, a job that may start once would start again.
 -- call: heartbeat
-CREATE FUNCTION duly.heartbeat_f2(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.heartbeat_f1(p_now bigint, p_lease_ms bigint, p_leases jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   -- Whose beginning is to be written, of those that are held under the fence they were sent with.
   v_begun text[] := ARRAY(
     SELECT b.id FROM jsonb_to_recordset(p_leases) AS b (id text, fence bigint, begun boolean)
@@ -2713,22 +2713,22 @@ BEGIN
 END $$;
 
 -- call: acquire
-CREATE FUNCTION duly.acquire_f2(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.acquire_f1(p_now bigint, p_name text, p_token text, p_holder text, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_made bigint;
   v_lock duly.locks;
 BEGIN
   LOOP
     SELECT * INTO v_lock FROM duly.locks WHERE name = p_name FOR UPDATE;
     -- It may have been waited for, until its holder gave it back.
-    v_now := duly.after_lock_f2(duly.now_f2(p_now));
+    v_now := duly.after_lock_f1(duly.now_f1(p_now));
     IF v_lock.name IS NOT NULL THEN
       IF v_lock.until_at > v_now THEN
-        IF v_lock.token = p_token THEN PERFORM duly.confirm_f2(); END IF;
+        IF v_lock.token = p_token THEN PERFORM duly.confirm_f1(); END IF;
         RETURN json_build_object('now', v_now, 'acquired', v_lock.token = p_token, 'fence', v_lock.fence, 'untilAt', v_lock.until_at,
           'holder', v_lock.holder)::text;
       END IF;
@@ -2740,7 +2740,7 @@ BEGIN
     ON CONFLICT (name) DO NOTHING RETURNING * INTO v_lock;
     CONTINUE WHEN NOT FOUND;
     -- Somebody who was making it may have been waited for, until it was made and given back.
-    v_made := duly.after_lock_f2(duly.now_f2(p_now));
+    v_made := duly.after_lock_f1(duly.now_f1(p_now));
     IF v_made > v_now THEN
       v_now := v_made;
       UPDATE duly.locks SET until_at = v_now + p_ttl_ms WHERE name = p_name RETURNING * INTO v_lock;
@@ -2752,12 +2752,12 @@ END $$;
 
 -- A lock holds until someone else takes it, so a late renewal that nobody forestalled still counts. \`p_ttl_ms\` null: gives them back.
 -- call: keepLocks
-CREATE FUNCTION duly.keep_locks_f2(p_now bigint, p_locks jsonb, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.keep_locks_f1(p_now bigint, p_locks jsonb, p_ttl_ms bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_kept boolean[] := '{}';
   v_one jsonb;
 BEGIN
@@ -2769,18 +2769,18 @@ BEGIN
     END IF;
     v_kept := v_kept || FOUND;
   END LOOP;
-  IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification_f2('l'); END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'kept', to_json(v_kept))::text;
+  IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification_f1('l'); END IF;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
 -- call: nodes
-CREATE FUNCTION duly.nodes_f2(p_now bigint, p_heartbeat_id text, p_heartbeat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
+CREATE FUNCTION duly.nodes_f1(p_now bigint, p_heartbeat_id text, p_heartbeat text, p_leave text, p_drain text, p_actor text, p_forget_ms bigint)
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_nodes json;
 BEGIN
   IF p_heartbeat_id IS NOT NULL THEN
@@ -2790,7 +2790,7 @@ BEGIN
   IF p_leave IS NOT NULL THEN DELETE FROM duly.nodes WHERE id = p_leave; END IF;
   IF p_drain IS NOT NULL THEN
     UPDATE duly.nodes SET drain_requested_at = coalesce(drain_requested_at, v_now) WHERE id = p_drain;
-    IF FOUND THEN PERFORM duly.audit_f2(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
+    IF FOUND THEN PERFORM duly.audit_f1(v_now, p_actor, 'drain', 'node:' || p_drain, NULL, NULL, NULL); END IF;
   END IF;
   -- Whoever only looks does not write.
   IF p_heartbeat_id IS NOT NULL OR p_leave IS NOT NULL OR p_drain IS NOT NULL THEN
@@ -2803,7 +2803,7 @@ BEGIN
 END $$;
 
 -- Folds ledger rows that are past their time into one for each span; answers how many went.
-CREATE FUNCTION duly.fold_slots_f2(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.fold_slots_f1(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_slot duly.slots;
   v_fold duly.folds;
@@ -2850,20 +2850,20 @@ BEGIN
 END $$;
 
 -- Remembers the newest instant at which a job was made that is forgotten now: an id made later was never here.
-CREATE FUNCTION duly.note_pruned_f2(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.note_pruned_f1(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', p_made_at)
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
 -- call: prune
-CREATE FUNCTION duly.prune_f2(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
+CREATE FUNCTION duly.prune_f1(p_now bigint, p_limit integer, p_ledger_ms bigint, p_starts jsonb, p_audit_ms bigint, p_changes_ms bigint)
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_ids text[];
   v_made bigint;
   v_jobs integer;
@@ -2888,8 +2888,8 @@ BEGIN
   SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
-    PERFORM duly.note_pruned_f2(v_made);
-    PERFORM duly.forget_f2(v_ids);
+    PERFORM duly.note_pruned_f1(v_made);
+    PERFORM duly.forget_f1(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
     -- Behind a holder that ended and was retried, a follow-up may hold the key by now.
@@ -2904,13 +2904,13 @@ BEGIN
     SELECT ctid FROM duly.journal WHERE until_at IS NOT NULL AND until_at <= v_now LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
-  v_rows := v_rows || duly.fold_slots_f2(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
+  v_rows := v_rows || duly.fold_slots_f1(v_now - p_ledger_ms, ARRAY(SELECT s::bigint FROM jsonb_array_elements_text(p_starts) s), p_limit);
   -- Positions and instants grow together, so only the oldest rows are looked at.
   DELETE FROM duly.audit WHERE position <= (
     SELECT max(o.position) FROM (SELECT position, at FROM duly.audit ORDER BY position LIMIT p_limit) o WHERE o.at < v_now - p_audit_ms);
   GET DIAGNOSTICS v_n = ROW_COUNT;
   v_rows := v_rows || v_n;
-  v_rows := v_rows || duly.prune_changes_f2(v_now, v_now - p_changes_ms, p_limit);
+  v_rows := v_rows || duly.prune_changes_f1(v_now, v_now - p_changes_ms, p_limit);
   -- A lock that ended a day ago tells nobody anything any more; its fence lives on in the store's counter.
   DELETE FROM duly.locks WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM duly.locks WHERE until_at < v_now - 86400000 LIMIT p_limit FOR UPDATE SKIP LOCKED));
@@ -2925,15 +2925,15 @@ BEGIN
 END $$;
 
 -- A clean-up that is no longer wanted. One whose value is gone already runs all the same: at least once.
-CREATE FUNCTION duly.drop_cleanup_f2(p_now bigint, p_actor text, p_id text, p_why text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_cleanup_f1(p_now bigint, p_actor text, p_id text, p_why text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs;
 BEGIN
   IF p_id IS NULL THEN RETURN; END IF;
-  v_job := duly.job_state_f2(p_id);
-  IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f2(p_now, v_job, 'ask', p_actor, 'value ' || p_why); END IF;
+  v_job := duly.job_state_f1(p_id);
+  IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, 'ask', p_actor, 'value ' || p_why); END IF;
 END $$;
 
-CREATE FUNCTION duly.put_value_f2(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.put_value_f1(p_now bigint, p_actor text, p_change jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_op text := p_change ->> 'op';
   v_name text := p_change ->> 'name';
@@ -2941,7 +2941,7 @@ DECLARE
   v_row duly.expirings;
   v_there boolean;
   v_known record;
-  v_expires bigint := duly.due_of_f2(p_now, nullif(p_change -> 'due', 'null'));
+  v_expires bigint := duly.due_of_f1(p_now, nullif(p_change -> 'due', 'null'));
   v_cleanup jsonb := nullif(p_change -> 'cleanup', 'null');
   v_job duly.jobs;
 BEGIN
@@ -2949,18 +2949,18 @@ BEGIN
   v_there := FOUND AND v_row.expires_at > p_now;
   IF v_op = 'put' THEN
     IF v_cleanup IS NOT NULL THEN
-      v_known := duly.find_known_f2(v_cleanup ->> 'id');
+      v_known := duly.find_known_f1(v_cleanup ->> 'id');
       -- A repeat: the value was put, and what happened to it since stands.
       IF v_known.status IS NOT NULL THEN
-        PERFORM duly.refuse_type_f2(v_cleanup, v_known.type);
-        PERFORM duly.confirm_f2();
+        PERFORM duly.refuse_type_f1(v_cleanup, v_known.type);
+        PERFORM duly.confirm_f1();
         RETURN json_build_object('result', 'changed', 'expiresAt',
           CASE WHEN v_row.cleanup_id = v_cleanup ->> 'id' THEN v_row.expires_at ELSE v_expires END);
       END IF;
     END IF;
-    IF v_there THEN PERFORM duly.drop_cleanup_f2(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
+    IF v_there THEN PERFORM duly.drop_cleanup_f1(p_now, p_actor, v_row.cleanup_id, 'replaced'); END IF;
     IF v_cleanup IS NOT NULL THEN
-      PERFORM duly.create_job_f2(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), false);
+      PERFORM duly.create_job_f1(p_now, (v_cleanup - 'inMs') || jsonb_build_object('at', v_expires), false);
     END IF;
     INSERT INTO duly.expirings (name, key, value, expires_at, cleanup_id)
     VALUES (v_name, v_key, p_change ->> 'value', v_expires, v_cleanup ->> 'id')
@@ -2969,28 +2969,28 @@ BEGIN
   END IF;
   IF NOT v_there THEN RETURN json_build_object('result', 'missing', 'expiresAt', NULL); END IF;
   IF v_op = 'delete' THEN
-    PERFORM duly.drop_cleanup_f2(p_now, p_actor, v_row.cleanup_id, 'deleted');
+    PERFORM duly.drop_cleanup_f1(p_now, p_actor, v_row.cleanup_id, 'deleted');
     DELETE FROM duly.expirings WHERE name = v_name AND key = v_key;
-    PERFORM duly.audit_f2(p_now, p_actor, 'delete', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at), NULL, NULL);
+    PERFORM duly.audit_f1(p_now, p_actor, 'delete', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at), NULL, NULL);
     RETURN json_build_object('result', 'changed', 'expiresAt', NULL);
   END IF;
   UPDATE duly.expirings SET expires_at = v_expires WHERE name = v_name AND key = v_key;
   IF v_row.cleanup_id IS NOT NULL THEN
-    v_job := duly.job_state_f2(v_row.cleanup_id);
-    IF v_job.id IS NOT NULL AND v_job.status <> 'RUNNING' THEN PERFORM duly.move_due_f2(p_now, v_job, v_expires, 'rescheduled'); END IF;
+    v_job := duly.job_state_f1(v_row.cleanup_id);
+    IF v_job.id IS NOT NULL AND v_job.status <> 'RUNNING' THEN PERFORM duly.move_due_f1(p_now, v_job, v_expires, 'rescheduled'); END IF;
   END IF;
-  PERFORM duly.audit_f2(p_now, p_actor, 'extend', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at),
+  PERFORM duly.audit_f1(p_now, p_actor, 'extend', 'value:' || v_name || '/' || v_key, json_build_object('expiresAt', v_row.expires_at),
     json_build_object('expiresAt', v_expires), NULL);
   RETURN json_build_object('result', 'changed', 'expiresAt', v_expires);
 END $$;
 
 -- call: putExpiring
-CREATE FUNCTION duly.put_expiring_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.put_expiring_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_change jsonb;
   v_items json[];
@@ -3004,15 +3004,15 @@ BEGIN
     BEGIN
       v_items := '{}';
       FOR v_change IN SELECT * FROM jsonb_array_elements(v_group -> 'changes') LOOP
-        v_items := v_items || duly.put_value_f2(v_now, v_group ->> 'actor', v_change);
+        v_items := v_items || duly.put_value_f1(v_now, v_group ->> 'actor', v_change);
       END LOOP;
       v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
     EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
       GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-      v_replies := v_replies || duly.refusal_f2(v_state, v_message, v_hint, v_detail);
+      v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the
@@ -3020,25 +3020,25 @@ END $$;
 -- after the instant at which its caller began to see, and so it knows every day that it can see anything of.
 
 -- Jobs by id, wherever they are: one that was brought back to life may be in several places.
-CREATE FUNCTION duly.found_f2(p_ids text[]) RETURNS SETOF duly.over_f2 LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.found_f1(p_ids text[]) RETURNS SETOF duly.over_f1 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN QUERY SELECT l.* FROM (SELECT DISTINCT i.id FROM unnest(p_ids) AS i (id)) i
-    CROSS JOIN LATERAL (SELECT * FROM duly.live_f2 WHERE id = i.id OFFSET 0) l
-    UNION ALL SELECT * FROM duly.over_f2 WHERE id = ANY (p_ids);
+    CROSS JOIN LATERAL (SELECT * FROM duly.live_f1 WHERE id = i.id OFFSET 0) l
+    UNION ALL SELECT * FROM duly.over_f1 WHERE id = ANY (p_ids);
 END $$;
 
 -- What a statement that was put together for a filter finds; its values are \`$1\`, and \`$2\` is the least id that is looked at. Where little matches, the
 -- planner would rather read a whole table than so many rows along its ids, and the least id would bound nothing.
-CREATE FUNCTION duly.selected_f2(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_f2 LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.selected_f1(p_sql text, p_values text[], p_floor text) RETURNS SETOF duly.over_f1 LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
 -- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids_f2(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+CREATE FUNCTION duly.selected_ids_f1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
@@ -3046,7 +3046,7 @@ END $$;
 
 -- What can be searched of an error: its name and message. One that holds U+0000 is searched as it is written. Letters are made small by the rules of
 -- "C", as SQLite does it: by those of a Turkish database an I would not become an i.
-CREATE FUNCTION duly.error_text_f2(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION duly.error_text_f1(p_error text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN lower(((p_error::json ->> 'name') || ': ' || (p_error::json ->> 'message')) COLLATE "C");
 EXCEPTION WHEN OTHERS THEN
@@ -3055,7 +3055,7 @@ END $$;
 
 -- Whether a JSON text has a value at a path. jsonb compares best, but refuses what JSON allows. In a list #> also takes "-1", "+1" and "01";
 -- here a place has one spelling, so that two paths to one value are equal strings. Other steps that hold a digit are names of fields.
-CREATE FUNCTION duly.has_value_f2(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION duly.has_value_f1(p_json text, p_path text[], p_value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   v_step integer;
 BEGIN
@@ -3085,12 +3085,12 @@ END $$;
 
 -- \`p_ended_by\`: takes over only leases that had ended at this instant; null: all that have ended.
 -- call: reap
-CREATE FUNCTION duly.reap_f2(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.reap_f1(p_now bigint, p_lease_ms bigint, p_limit integer, p_ended_by bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_expired integer;
   v_promoted record;
   v_types text[];
@@ -3099,7 +3099,7 @@ DECLARE
   v_count integer := 0;
   v_next bigint;
 BEGIN
-  v_expired := duly.expire_overdue_f2(v_now, p_limit);
+  v_expired := duly.expire_overdue_f1(v_now, p_limit);
   WITH RECURSIVE waiting AS (
     (SELECT type FROM duly.jobs WHERE rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') ORDER BY type LIMIT 1)
     UNION ALL
@@ -3107,7 +3107,7 @@ BEGIN
       SELECT j.type FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type > w.type
       ORDER BY j.type LIMIT 1) n)
   SELECT array_agg(type) INTO v_types FROM waiting;
-  v_promoted := duly.promote_f2(v_now, v_types, p_limit);
+  v_promoted := duly.promote_f1(v_now, v_types, p_limit);
   PERFORM pg_advisory_xact_lock_shared(hashtext('duly.reap'));
   -- The narrow table is read whole.
   SELECT array_agg(o.ctid ORDER BY o.until_at, o.seq) INTO v_rows FROM (
@@ -3126,16 +3126,16 @@ BEGIN
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
     (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;
 
-CREATE FUNCTION duly.record_json_f2(r duly.records) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.record_json_f1(r duly.records) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('kind', r.kind, 'key', r.key, 'value', r.value, 'version', r.version, 'updatedAt', r.updated_at)
 $$;
 
 -- One operation on settings; answers the records it read or wrote, as a list.
-CREATE FUNCTION duly.apply_record_op_f2(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.apply_record_op_f1(p_now bigint, p_actor text, p_op jsonb) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_kind text := p_op ->> 'kind';
   v_key text := p_op ->> 'key';
@@ -3144,17 +3144,17 @@ DECLARE
   v_list json;
 BEGIN
   IF p_op ->> 'op' = 'list' THEN
-    SELECT json_agg(duly.record_json_f2(l) ORDER BY l.key) INTO v_list FROM (
+    SELECT json_agg(duly.record_json_f1(l) ORDER BY l.key) INTO v_list FROM (
       SELECT * FROM duly.records WHERE kind = v_kind AND key > coalesce(p_op ->> 'after', '') ORDER BY key LIMIT (p_op ->> 'limit')::bigint) l;
     RETURN coalesce(v_list, '[]'::json);
   END IF;
   IF p_op ->> 'op' = 'get' THEN
     SELECT * INTO v_before FROM duly.records WHERE kind = v_kind AND key = v_key;
-    RETURN CASE WHEN v_before.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_f2(v_before)) END;
+    RETURN CASE WHEN v_before.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_f1(v_before)) END;
   END IF;
   SELECT * INTO v_before FROM duly.records WHERE kind = v_kind AND key = v_key FOR UPDATE;
   IF p_op ? 'expectVersion' AND v_before.version IS DISTINCT FROM (p_op ->> 'expectVersion')::bigint THEN
-    PERFORM duly.refuse_f2('records_conflict', format('The %s "%s" is at version %s, not %s.', v_kind, v_key,
+    PERFORM duly.refuse_f1('records_conflict', format('The %s "%s" is at version %s, not %s.', v_kind, v_key,
       coalesce(v_before.version::text, 'none'), coalesce(p_op ->> 'expectVersion', 'none')),
       'Someone changed it meanwhile. Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
   END IF;
@@ -3165,7 +3165,7 @@ BEGIN
     WHERE NOT p_op ? 'expectVersion' OR r.version IS NOT DISTINCT FROM v_before.version
     RETURNING * INTO v_after;
     IF NOT FOUND THEN
-      PERFORM duly.refuse_f2('records_conflict', format('The %s "%s" was created by someone else at the same time.', v_kind, v_key),
+      PERFORM duly.refuse_f1('records_conflict', format('The %s "%s" was created by someone else at the same time.', v_kind, v_key),
         'Read it again and repeat the change.', json_build_object('kind', v_kind, 'key', v_key));
     END IF;
   ELSE
@@ -3173,20 +3173,20 @@ BEGIN
   END IF;
   -- The position of a program changes all the time, and nobody decided it. A session changes no work, and any read key may begin one.
   IF v_kind NOT IN ('cursor', 'session') THEN
-    PERFORM duly.audit_f2(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
+    PERFORM duly.audit_f1(p_now, p_actor, p_op ->> 'op', 'record:' || v_kind || '/' || v_key, v_before.value::json, v_after.value::json, NULL);
   END IF;
   -- A resumed queue has work again.
-  IF v_kind = 'pause' THEN PERFORM duly.add_notification_f2('j'); END IF;
-  RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_f2(v_after)) END;
+  IF v_kind = 'pause' THEN PERFORM duly.add_notification_f1('j'); END IF;
+  RETURN CASE WHEN v_after.key IS NULL THEN '[]'::json ELSE json_build_array(duly.record_json_f1(v_after)) END;
 END $$;
 
 -- call: records
-CREATE FUNCTION duly.records_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.records_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_op jsonb;
   v_items json[];
@@ -3200,26 +3200,26 @@ BEGIN
     BEGIN
       v_items := '{}';
       FOR v_op IN SELECT * FROM jsonb_array_elements(v_group -> 'ops') LOOP
-        v_items := v_items || duly.apply_record_op_f2(v_now, v_group ->> 'actor', v_op);
+        v_items := v_items || duly.apply_record_op_f1(v_now, v_group ->> 'actor', v_op);
       END LOOP;
       v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
     EXCEPTION WHEN SQLSTATE 'DU001' OR SQLSTATE 'DU002' THEN
       GET STACKED DIAGNOSTICS v_state = RETURNED_SQLSTATE, v_message = MESSAGE_TEXT, v_hint = PG_EXCEPTION_HINT, v_detail = PG_EXCEPTION_DETAIL;
-      v_replies := v_replies || duly.refusal_f2(v_state, v_message, v_hint, v_detail);
+      v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
 -- would take the lock or the lease away waits, and then finds the value.
 -- call: remember
-CREATE FUNCTION duly.remember_f2(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.remember_f1(p_now bigint, p_scope text, p_key text, p_put jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_value text;
 BEGIN
   SELECT value INTO v_value FROM duly.journal WHERE scope = p_scope AND key = p_key AND (until_at IS NULL OR until_at > v_now);
@@ -3242,12 +3242,12 @@ END $$;
 
 -- New log lines are in the feed too, so that whoever follows a job need not ask for them again and again. Their text is not.
 -- call: report
-CREATE FUNCTION duly.report_f2(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.report_f1(p_now bigint, p_reports jsonb, p_log_limit bigint) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_kept boolean[] := '{}';
   v_one jsonb;
   v_progress jsonb;
@@ -3270,46 +3270,46 @@ BEGIN
       UPDATE duly.leases SET percent = v_percent, message = v_progress ->> 'message', step = (v_progress ->> 'step')::double precision,
         step_of = (v_progress ->> 'of')::double precision, reported_at = v_now
       WHERE id = v_one ->> 'id';
-      PERFORM duly.changed_f2(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
+      PERFORM duly.changed_f1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'progress', v_percent);
     END IF;
-    PERFORM duly.append_logs_f2(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
+    PERFORM duly.append_logs_f1(v_one ->> 'id', v_attempt, v_one -> 'logs', p_log_limit);
     IF jsonb_array_length(v_one -> 'logs') > 0 THEN
-      PERFORM duly.changed_f2(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
+      PERFORM duly.changed_f1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
     END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
-CREATE FUNCTION duly.reschedule_target_f2(p_now bigint, p_target jsonb, p_due bigint, p_actor text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.reschedule_target_f1(p_now bigint, p_target jsonb, p_due bigint, p_actor text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_target ->> 'id';
   v_job duly.jobs;
   v_status text;
 BEGIN
-  IF p_target ? 'key' THEN v_id := duly.holder_f2(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key'); END IF;
-  IF v_id IS NULL THEN RETURN duly.changed_item_f2(NULL, 'missing', NULL, NULL); END IF;
-  v_job := duly.job_state_f2(v_id);
-  IF v_job.id IS NULL THEN RETURN duly.not_live_f2(v_id); END IF;
-  IF v_job.status = 'RUNNING' THEN RETURN duly.changed_item_f2(v_id, 'refused', v_job.status, v_job.due_at); END IF;
-  IF v_job.due_at = p_due THEN RETURN duly.changed_item_f2(v_id, 'unchanged', v_job.status, v_job.due_at); END IF;
-  v_status := duly.move_due_f2(p_now, v_job, p_due, 'rescheduled');
-  PERFORM duly.audit_job_f2(p_now, p_actor, NULL, 'reschedule', v_job, json_build_object('status', v_status, 'dueAt', p_due));
-  RETURN duly.changed_item_f2(v_id, 'changed', v_status, p_due);
+  IF p_target ? 'key' THEN v_id := duly.holder_f1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key'); END IF;
+  IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
+  v_job := duly.job_state_f1(v_id);
+  IF v_job.id IS NULL THEN RETURN duly.not_live_f1(v_id); END IF;
+  IF v_job.status = 'RUNNING' THEN RETURN duly.changed_item_f1(v_id, 'refused', v_job.status, v_job.due_at); END IF;
+  IF v_job.due_at = p_due THEN RETURN duly.changed_item_f1(v_id, 'unchanged', v_job.status, v_job.due_at); END IF;
+  v_status := duly.move_due_f1(p_now, v_job, p_due, 'rescheduled');
+  PERFORM duly.audit_job_f1(p_now, p_actor, NULL, 'reschedule', v_job, json_build_object('status', v_status, 'dueAt', p_due));
+  RETURN duly.changed_item_f1(v_id, 'changed', v_status, p_due);
 END $$;
 
 -- call: reschedule
-CREATE FUNCTION duly.reschedule_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.reschedule_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_target jsonb;
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
-  PERFORM duly.lock_dependents_f2(ARRAY(
+  PERFORM duly.lock_dependents_f1(ARRAY(
     SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t WHERE t ? 'id'
     UNION SELECT unnest(ARRAY[d.job_id, d.follow_id])
     FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t
@@ -3317,17 +3317,17 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
-      v_items := v_items || duly.reschedule_target_f2(v_now, v_target, duly.due_of_f2(v_now, v_group -> 'due'), v_group ->> 'actor');
+      v_items := v_items || duly.reschedule_target_f1(v_now, v_target, duly.due_of_f1(v_now, v_group -> 'due'), v_group ->> 'actor');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
-CREATE FUNCTION duly.retry_job_f2(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.retry_job_f1(p_now bigint, p_id text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_job duly.jobs := duly.job_state_f2(p_id);
+  v_job duly.jobs := duly.job_state_f1(p_id);
   v_brief record;
   v_over duly.finished;
   v_last bigint;
@@ -3336,18 +3336,18 @@ DECLARE
 BEGIN
   -- Still waiting or running: also the answer to a repeat of a retry that took effect.
   IF v_job.id IS NOT NULL THEN
-    RETURN duly.changed_item_f2(p_id, CASE WHEN v_job.reason = 'retried' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
+    RETURN duly.changed_item_f1(p_id, CASE WHEN v_job.reason = 'retried' THEN 'unchanged' ELSE 'refused' END, v_job.status, v_job.due_at);
   END IF;
-  v_brief := duly.find_brief_f2(p_id);
-  IF v_brief.status IS NULL THEN RETURN duly.changed_item_f2(p_id, 'missing', NULL, NULL); END IF;
-  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item_f2(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
-  v_over := duly.take_history_f2(p_id);
+  v_brief := duly.find_brief_f1(p_id);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_f1(p_id, 'missing', NULL, NULL); END IF;
+  IF v_brief.status = 'COMPLETED' THEN RETURN duly.changed_item_f1(p_id, 'refused', v_brief.status, v_brief.due_at); END IF;
+  v_over := duly.take_history_f1(p_id);
   -- Somebody else was faster.
-  IF v_over.id IS NULL THEN RETURN duly.changed_item_f2(p_id, 'unchanged', 'PENDING', p_now); END IF;
+  IF v_over.id IS NULL THEN RETURN duly.changed_item_f1(p_id, 'unchanged', 'PENDING', p_now); END IF;
   v_attempts := v_over.attempts;
   SELECT coalesce(max((a ->> 'n')::bigint), 0) INTO v_last FROM json_array_elements(v_attempts::json) a;
   IF v_over.attempt > v_last AND v_over.claimed_at IS NOT NULL THEN
-    v_attempts := duly.add_attempt_f2(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
+    v_attempts := duly.add_attempt_f1(v_attempts, json_build_object('n', v_over.attempt, 'node', coalesce(v_over.node, ''),
       'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
@@ -3369,19 +3369,19 @@ BEGIN
         AND until_at <= p_now AND (follow_id IS NULL OR follow_until <= p_now);
     END IF;
   END IF;
-  v_status := duly.enter_f2(p_now, v_job, 'retried');
-  PERFORM duly.audit_f2(p_now, p_actor, 'retry', 'job:' || p_id, json_build_object('status', v_over.status),
+  v_status := duly.enter_f1(p_now, v_job, 'retried');
+  PERFORM duly.audit_f1(p_now, p_actor, 'retry', 'job:' || p_id, json_build_object('status', v_over.status),
     json_build_object('status', v_status), p_note);
-  RETURN duly.changed_item_f2(p_id, 'changed', v_status, p_now);
+  RETURN duly.changed_item_f1(p_id, 'changed', v_status, p_now);
 END $$;
 
 -- call: retry
-CREATE FUNCTION duly.retry_f2(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.retry_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f2(p_now);
+  v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
   v_id text;
   v_items json[];
@@ -3390,17 +3390,17 @@ BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
     FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.retry_job_f2(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+      v_items := v_items || duly.retry_job_f1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f2(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Recording how attempts ended.
 
 -- Whether an earlier, equal call settled this attempt: its fence ended with this reason, whatever the job did since.
-CREATE FUNCTION duly.was_settled_f2(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.was_settled_f1(p_id text, p_fence bigint, p_reason text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_attempts text;
   v_last bigint;
@@ -3421,14 +3421,14 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM json_array_elements(v_attempts::json) a WHERE (a ->> 'fence')::bigint = p_fence AND a ->> 'reason' = p_reason);
 END $$;
 
-CREATE FUNCTION duly.reschedule_attempt_f2(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.reschedule_attempt_f1(p_now bigint, p_job duly.jobs, p_one jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_to text := p_one ->> 'to';
   v_reason text := p_one ->> 'reason';
   v_started boolean := (p_one ->> 'started')::boolean;
   v_release boolean := v_to = 'PENDING';
   -- A released job keeps its due time, and so its place in the order.
-  v_due bigint := coalesce(duly.due_of_f2(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
+  v_due bigint := coalesce(duly.due_of_f1(p_now, nullif(p_one -> 'due', 'null')), p_job.due_at);
   v_ready boolean := v_release OR (v_to = 'RETRYING' AND v_due <= p_now);
   v_unused boolean := v_release AND NOT v_started;
   v_progress jsonb := nullif(p_one -> 'report' -> 'progress', 'null');
@@ -3447,38 +3447,38 @@ BEGIN
     step = coalesce((v_progress ->> 'step')::double precision, p_job.step),
     step_of = coalesce((v_progress ->> 'of')::double precision, p_job.step_of),
     error = coalesce(p_one ->> 'error', error),
-    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt_f2(attempts, json_build_object(
+    attempts = CASE WHEN v_unused THEN attempts ELSE duly.add_attempt_f1(attempts, json_build_object(
       'n', p_job.attempt, 'node', coalesce(p_job.node, ''), 'fence', p_job.fence, 'startedAt', coalesce(p_job.claimed_at, p_now),
       'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', v_reason, 'error', (p_one ->> 'error')::json)) END
   WHERE id = p_job.id;
   DELETE FROM duly.leases WHERE id = p_job.id;
-  PERFORM duly.changed_f2(p_now, p_job.id, p_job.type, v_to,
+  PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.add_notification_f2('j');
+  PERFORM duly.add_notification_f1('j');
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
-    PERFORM duly.leave_serial_f2(p_now, p_job);
+    PERFORM duly.leave_serial_f1(p_now, p_job);
     IF v_due <= p_now THEN
       v_job.status := 'SCHEDULED';
       v_job.due_at := v_due;
-      PERFORM duly.enter_f2(p_now, v_job, 'due');
+      PERFORM duly.enter_f1(p_now, v_job, 'due');
     END IF;
   END IF;
 END $$;
 
 -- Records what became of one attempt, if its lease still holds.
-CREATE FUNCTION duly.settle_f2(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.settle_f1(p_now bigint, p_one jsonb, p_repeat boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   v_id text := p_one ->> 'id';
   v_fence bigint := (p_one ->> 'fence')::bigint;
   v_loss text := p_one ->> 'loss';
   v_to text := p_one ->> 'to';
-  v_job duly.jobs := duly.job_state_f2(v_id);
+  v_job duly.jobs := duly.job_state_f1(v_id);
 BEGIN
   IF v_job.id IS NULL OR v_job.fence <> v_fence OR v_job.status <> 'RUNNING' THEN
-    IF NOT p_repeat OR NOT (duly.was_settled_f2(v_id, v_fence, p_one ->> 'reason')
-      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled_f2(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
-    PERFORM duly.confirm_f2();
+    IF NOT p_repeat OR NOT (duly.was_settled_f1(v_id, v_fence, p_one ->> 'reason')
+      OR (v_to NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND duly.was_settled_f1(v_id, v_fence, 'cancelled'))) THEN RETURN false; END IF;
+    PERFORM duly.confirm_f1();
     RETURN true;
   END IF;
   IF p_one ? 'impossible' THEN RETURN false; END IF;
@@ -3493,24 +3493,24 @@ BEGIN
   v_job.losses := v_job.losses + (v_loss <> 'none')::integer;
   v_job.begun_losses := v_job.begun_losses + (v_loss = 'begun')::integer;
   IF jsonb_typeof(p_one -> 'report') = 'object' THEN
-    PERFORM duly.append_logs_f2(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
+    PERFORM duly.append_logs_f1(v_id, v_job.attempt, p_one -> 'report' -> 'logs', 1000);
   END IF;
   IF v_to IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN
-    PERFORM duly.finish_f2(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
+    PERFORM duly.finish_f1(p_now, v_job, v_to, p_one ->> 'reason', p_one ->> 'result', p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSIF v_job.cancel_requested_at IS NOT NULL THEN
     -- What was asked to cancel does not come back, only to be cancelled then: its backoff may be an hour.
-    PERFORM duly.finish_f2(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
+    PERFORM duly.finish_f1(p_now, v_job, 'CANCELLED', 'cancelled', NULL, p_one ->> 'error',
       nullif(p_one -> 'report' -> 'progress', 'null'), NULL, CASE WHEN v_loss <> 'none' THEN 'lost' END);
   ELSE
-    PERFORM duly.reschedule_attempt_f2(p_now, v_job, p_one);
+    PERFORM duly.reschedule_attempt_f1(p_now, v_job, p_one);
   END IF;
   RETURN true;
 END $$;
 
 -- Ends many jobs that simply returned: what settle does for each, in a few statements for all. \`p_results\` null: none of them has one.
 -- Answers the places of those that were recorded; those with a key or a serial place are left to settle, which locks more.
-CREATE FUNCTION duly.settle_returned_f2(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.settle_returned_f1(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
   v_done bigint[];
   v_ids text[];
@@ -3554,7 +3554,7 @@ BEGIN
   IF v_followed <> '{}' THEN
     FOR v_id IN SELECT DISTINCT f FROM unnest(v_followed) f LOOP
       v_job.id := v_id;
-      PERFORM duly.set_free_f2(p_now, v_job, 'COMPLETED');
+      PERFORM duly.set_free_f1(p_now, v_job, 'COMPLETED');
     END LOOP;
   END IF;
   RETURN v_done;
@@ -3563,14 +3563,14 @@ END $$;
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 -- call: settleInTransaction
-CREATE FUNCTION duly.settle_within_f2(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.settle_within_f1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_reply text;
 BEGIN
   PERFORM set_config('duly_work.within', '1', true);
-  v_reply := duly.exchange_f2(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
+  v_reply := duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
   PERFORM set_config('duly_work.within', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
@@ -3601,56 +3601,56 @@ END $$;
 -- Settings are those of functions and not of the session, because a pooler may stand between, and they end with the call.
 
 -- The name of a serial place: keys are per tenant, and any text may be a key.
-CREATE FUNCTION duly.serial_ref_f2(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.serial_ref_f1(p_tenant text, p_serial text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT '[' || coalesce(to_json(p_tenant)::text, 'null') || ',' || to_json(p_serial)::text || ']'
 $$;
 
 -- Serial keys share 512 locks: one lock per key would let a single call fill the server's lock table.
-CREATE FUNCTION duly.serial_lock_f2(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION duly.serial_lock_f1(p_ref text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
   SELECT hashtext(p_ref) & 511
 $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
-CREATE FUNCTION duly.in_user_transaction_f2() RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.in_user_transaction_f1() RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
 $$;
 
-CREATE FUNCTION duly.lock_serial_f2(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_serial_f1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF duly.in_user_transaction_f2() THEN RETURN; END IF;
-  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_f2(p_ref));
+  IF duly.in_user_transaction_f1() THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_f1(p_ref));
 END $$;
 
-CREATE FUNCTION duly.try_lock_serial_f2(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.try_lock_serial_f1(p_ref text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_f2(p_ref));
+  RETURN pg_try_advisory_xact_lock(hashtext('duly.serial'), duly.serial_lock_f1(p_ref));
 END $$;
 
 -- Takes the locks of these serial keys in one order, before any row is locked: two calls with the same keys cannot wait for each other.
-CREATE FUNCTION duly.lock_serials_f2(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_serials_f1(p_refs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_lock integer;
 BEGIN
-  IF duly.in_user_transaction_f2() THEN RETURN; END IF;
-  FOR v_lock IN SELECT DISTINCT duly.serial_lock_f2(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
+  IF duly.in_user_transaction_f1() THEN RETURN; END IF;
+  FOR v_lock IN SELECT DISTINCT duly.serial_lock_f1(r) FROM unnest(p_refs) r ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(hashtext('duly.serial'), v_lock);
   END LOOP;
 END $$;
 
 -- Locks what the end or the move of these jobs may touch before their rows: their dedupe keys, then the serial keys of them and of those who wait
 -- for them.
-CREATE FUNCTION duly.lock_dependents_f2(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.lock_dependents_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM duly.jobs j JOIN duly.dedupes d
     ON d.type = ANY (ARRAY[j.type]) AND d.tenant = coalesce(j.tenant, '') AND d.key = j.dedupe_key
   WHERE j.id = ANY (p_ids) AND j.dedupe_key IS NOT NULL ORDER BY j.type, coalesce(j.tenant, ''), j.dedupe_key FOR UPDATE OF d;
-  PERFORM duly.lock_serials_f2(ARRAY(
-    SELECT duly.serial_ref_f2(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
-    UNION SELECT duly.serial_ref_f2(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
+  PERFORM duly.lock_serials_f1(ARRAY(
+    SELECT duly.serial_ref_f1(j.tenant, j.serial) FROM duly.jobs j WHERE j.id = ANY (p_ids) AND j.serial IS NOT NULL
+    UNION SELECT duly.serial_ref_f1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
     WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
 END $$;
 
 -- A live job, locked with all that its end would touch, as it stands: while it runs its lease knows better. Null: not live.
-CREATE FUNCTION duly.job_state_f2(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.job_state_f1(p_id text) RETURNS duly.jobs LANGUAGE plpgsql AS $$
 DECLARE
   v_job duly.jobs;
   v_lease duly.leases;
@@ -3664,7 +3664,7 @@ BEGIN
   IF v_key IS NOT NULL THEN
     PERFORM 1 FROM duly.dedupes WHERE type = v_type AND tenant = coalesce(v_tenant, '') AND key = v_key FOR UPDATE;
   END IF;
-  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial_f2(duly.serial_ref_f2(v_tenant, v_serial)); END IF;
+  IF v_serial IS NOT NULL THEN PERFORM duly.lock_serial_f1(duly.serial_ref_f1(v_tenant, v_serial)); END IF;
   SELECT * INTO v_lease FROM duly.leases WHERE id = p_id FOR UPDATE;
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR UPDATE;
   IF NOT FOUND THEN RETURN NULL; END IF;
@@ -3682,28 +3682,28 @@ BEGIN
 END $$;
 
 -- Puts a live job into a waiting status. Ready: it may be taken.
-CREATE FUNCTION duly.place_f2(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
+CREATE FUNCTION duly.place_f1(p_now bigint, p_job duly.jobs, p_status text, p_ready boolean, p_event text)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs SET
     status = p_status, rank = CASE WHEN p_ready THEN p_job.due_at + rank_offset END,
     expire_at = expire_at + (p_job.due_at - due_at), due_at = p_job.due_at, updated_at = p_now
   WHERE id = p_job.id;
-  PERFORM duly.changed_f2(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
+  PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.add_notification_f2('j');
+  PERFORM duly.add_notification_f1('j');
   RETURN p_status;
 END $$;
 
-CREATE FUNCTION duly.ready_f2(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.ready_f1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN duly.place_f2(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
+  RETURN duly.place_f1(p_now, p_job, CASE WHEN p_job.status = 'RETRYING' THEN 'RETRYING' ELSE 'PENDING' END, true, p_event);
 END $$;
 
 -- Puts the due jobs of a serial key that nobody has promoted yet in line, but for one that comes just now. The key is locked.
-CREATE FUNCTION duly.queue_serial_f2(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.queue_serial_f1(p_now bigint, p_tenant text, p_serial text, p_but text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  v_ref text := duly.serial_ref_f2(p_tenant, p_serial);
+  v_ref text := duly.serial_ref_f1(p_tenant, p_serial);
   v_job duly.jobs;
 BEGIN
   FOR v_job IN
@@ -3714,18 +3714,18 @@ BEGIN
   LOOP
     INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, v_job.due_at, v_job.seq, v_job.id)
     ON CONFLICT DO NOTHING;
-    PERFORM duly.place_f2(p_now, v_job, 'BLOCKED', false, 'gate-shut');
+    PERFORM duly.place_f1(p_now, v_job, 'BLOCKED', false, 'gate-shut');
   END LOOP;
 END $$;
 
 -- Whether somebody in line for a place was due earlier, or at the same instant and made before.
-CREATE FUNCTION duly.has_earlier_f2(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.has_earlier_f1(p_ref text, p_due bigint, p_seq bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (SELECT 1 FROM duly.gates WHERE ref = p_ref AND kind = 'serial' AND (order_at, seq) < (p_due, p_seq));
 END $$;
 
 -- Gives a free place to the first in line that is due.
-CREATE FUNCTION duly.promote_serial_head_f2(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.promote_serial_head_f1(p_now bigint, p_ref text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_next text;
   v_job duly.jobs;
@@ -3738,94 +3738,94 @@ BEGIN
     IF NOT FOUND THEN CONTINUE; END IF;
     IF v_job.due_at <= p_now THEN
       INSERT INTO duly.places (kind, ref, job) VALUES ('serial', p_ref, v_next);
-      PERFORM duly.ready_f2(p_now, v_job, 'gate-open');
+      PERFORM duly.ready_f1(p_now, v_job, 'gate-open');
       RETURN;
     END IF;
     -- It was moved to later while it stood in line; the place is for whoever is due.
-    PERFORM duly.place_f2(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+    PERFORM duly.place_f1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
   END LOOP;
 END $$;
 
 -- A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place.
-CREATE FUNCTION duly.enter_f2(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.enter_f1(p_now bigint, p_job duly.jobs, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_ref text;
   v_holder text;
 BEGIN
-  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_f2(p_now, p_job, p_event); END IF;
+  IF p_job.serial IS NULL OR p_job.status = 'RETRYING' THEN RETURN duly.ready_f1(p_now, p_job, p_event); END IF;
   -- Without its lock nobody may take a place: who claims next puts it where it belongs.
-  IF duly.in_user_transaction_f2() THEN RETURN duly.place_f2(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
-  v_ref := duly.serial_ref_f2(p_job.tenant, p_job.serial);
-  PERFORM duly.lock_serial_f2(v_ref);
+  IF duly.in_user_transaction_f1() THEN RETURN duly.place_f1(p_now, p_job, 'SCHEDULED', false, p_event); END IF;
+  v_ref := duly.serial_ref_f1(p_job.tenant, p_job.serial);
+  PERFORM duly.lock_serial_f1(v_ref);
   SELECT job INTO v_holder FROM duly.places WHERE kind = 'serial' AND ref = v_ref;
-  IF v_holder = p_job.id THEN RETURN duly.ready_f2(p_now, p_job, p_event); END IF;
-  PERFORM duly.queue_serial_f2(p_now, p_job.tenant, p_job.serial, p_job.id);
-  IF v_holder IS NULL AND NOT duly.has_earlier_f2(v_ref, p_job.due_at, p_job.seq) THEN
+  IF v_holder = p_job.id THEN RETURN duly.ready_f1(p_now, p_job, p_event); END IF;
+  PERFORM duly.queue_serial_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  IF v_holder IS NULL AND NOT duly.has_earlier_f1(v_ref, p_job.due_at, p_job.seq) THEN
     INSERT INTO duly.places (kind, ref, job) VALUES ('serial', v_ref, p_job.id);
-    RETURN duly.ready_f2(p_now, p_job, p_event);
+    RETURN duly.ready_f1(p_now, p_job, p_event);
   END IF;
   INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES ('serial', v_ref, p_job.due_at, p_job.seq, p_job.id)
   ON CONFLICT DO NOTHING;
-  PERFORM duly.place_f2(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'retried' THEN p_event ELSE 'gate-shut' END);
-  IF v_holder IS NULL THEN PERFORM duly.promote_serial_head_f2(p_now, v_ref); END IF;
+  PERFORM duly.place_f1(p_now, p_job, 'BLOCKED', false, CASE p_event WHEN 'retried' THEN p_event ELSE 'gate-shut' END);
+  IF v_holder IS NULL THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
   RETURN 'BLOCKED';
 END $$;
 
 -- Gives a serial place up, and to the next in line.
-CREATE FUNCTION duly.leave_serial_f2(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.leave_serial_f1(p_now bigint, p_job duly.jobs) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_ref text;
 BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
-  v_ref := duly.serial_ref_f2(p_job.tenant, p_job.serial);
-  IF duly.in_user_transaction_f2() THEN
+  v_ref := duly.serial_ref_f1(p_job.tenant, p_job.serial);
+  IF duly.in_user_transaction_f1() THEN
     -- Noted, and given to the next by whoever claims after the commit.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
-    PERFORM duly.add_notification_f2('j');
+    PERFORM duly.add_notification_f1('j');
     RETURN;
   END IF;
-  PERFORM duly.lock_serial_f2(v_ref);
+  PERFORM duly.lock_serial_f1(v_ref);
   DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = p_job.id;
   IF NOT FOUND THEN RETURN; END IF;
-  PERFORM duly.queue_serial_f2(p_now, p_job.tenant, p_job.serial, p_job.id);
-  PERFORM duly.promote_serial_head_f2(p_now, v_ref);
+  PERFORM duly.queue_serial_f1(p_now, p_job.tenant, p_job.serial, p_job.id);
+  PERFORM duly.promote_serial_head_f1(p_now, v_ref);
 END $$;
 
 -- Gives the serial places that were left in users' transactions to the next in line. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.tidy_places_f2(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.tidy_places_f1(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_left duly.left_places;
   v_ref text;
 BEGIN
   FOR v_left IN SELECT * FROM duly.left_places ORDER BY n LIMIT 1000 FOR UPDATE SKIP LOCKED LOOP
-    v_ref := duly.serial_ref_f2(v_left.tenant, v_left.serial);
-    CONTINUE WHEN NOT duly.try_lock_serial_f2(v_ref);
+    v_ref := duly.serial_ref_f1(v_left.tenant, v_left.serial);
+    CONTINUE WHEN NOT duly.try_lock_serial_f1(v_ref);
     DELETE FROM duly.left_places WHERE n = v_left.n;
     -- One that was put off or came back may have taken its own place again.
     CONTINUE WHEN EXISTS (SELECT 1 FROM duly.jobs WHERE id = v_left.job AND status IN ('PENDING', 'RUNNING', 'RETRYING'));
     DELETE FROM duly.places WHERE kind = 'serial' AND ref = v_ref AND job = v_left.job;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.queue_serial_f2(p_now, v_left.tenant, v_left.serial, '');
-    PERFORM duly.promote_serial_head_f2(p_now, v_ref);
+    PERFORM duly.queue_serial_f1(p_now, v_left.tenant, v_left.serial, '');
+    PERFORM duly.promote_serial_head_f1(p_now, v_ref);
   END LOOP;
 END $$;
 
 -- One of a job's gates has opened. The row is locked before the others are looked at: of two that open at once, the second sees the first.
-CREATE FUNCTION duly.gate_opened_f2(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.gate_opened_f1(p_now bigint, p_id text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs;
 BEGIN
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   IF NOT FOUND THEN RETURN; END IF;
-  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_f2(duly.serial_ref_f2(v_job.tenant, v_job.serial)); END IF;
+  IF v_job.serial IS NOT NULL THEN PERFORM duly.lock_serial_f1(duly.serial_ref_f1(v_job.tenant, v_job.serial)); END IF;
   SELECT * INTO v_job FROM duly.jobs WHERE id = p_id FOR NO KEY UPDATE;
   IF NOT FOUND OR v_job.status <> 'BLOCKED' THEN RETURN; END IF;
   IF EXISTS (SELECT 1 FROM duly.gates WHERE job = p_id) THEN RETURN; END IF;
-  IF v_job.due_at > p_now THEN PERFORM duly.place_f2(p_now, v_job, 'SCHEDULED', false, 'gate-open');
-  ELSE PERFORM duly.enter_f2(p_now, v_job, 'gate-open');
+  IF v_job.due_at > p_now THEN PERFORM duly.place_f1(p_now, v_job, 'SCHEDULED', false, 'gate-open');
+  ELSE PERFORM duly.enter_f1(p_now, v_job, 'gate-open');
   END IF;
 END $$;
 
 -- A dedupe key after its holder's end: to the follow-up, kept for its time, or free.
-CREATE FUNCTION duly.transfer_dedupe_key_f2(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.transfer_dedupe_key_f1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_tenant text := coalesce(p_job.tenant, '');
   v_held duly.dedupes;
@@ -3851,25 +3851,25 @@ END $$;
 
 -- Opens what waited for a job that is over, or gone. Its row was deleted by an earlier statement, so whoever shut a gate for it while
 -- that one waited is seen here.
-CREATE FUNCTION duly.set_free_f2(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_free_f1(p_now bigint, p_job duly.jobs, p_status text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_opened text[];
   v_one text;
 BEGIN
   IF p_job.status = 'BLOCKED' THEN DELETE FROM duly.gates WHERE job = p_job.id; END IF;
-  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.transfer_dedupe_key_f2(p_now, p_job, p_status); END IF;
+  IF p_job.dedupe_key IS NOT NULL THEN PERFORM duly.transfer_dedupe_key_f1(p_now, p_job, p_status); END IF;
   WITH gone AS (DELETE FROM duly.gates WHERE ref = p_job.id AND kind <> 'serial' RETURNING job, kind, order_at, seq)
   SELECT array_agg(job ORDER BY kind, order_at, seq) INTO v_opened FROM gone;
   FOREACH v_one IN ARRAY coalesce(v_opened, '{}') LOOP
-    PERFORM duly.gate_opened_f2(p_now, v_one);
+    PERFORM duly.gate_opened_f1(p_now, v_one);
   END LOOP;
-  PERFORM duly.leave_serial_f2(p_now, p_job);
+  PERFORM duly.leave_serial_f1(p_now, p_job);
   UPDATE duly.schedules SET due_at = p_now WHERE waits_for = p_job.id AND (due_at IS NULL OR due_at > p_now);
-  IF FOUND THEN PERFORM duly.add_notification_f2('s'); END IF;
+  IF FOUND THEN PERFORM duly.add_notification_f1('s'); END IF;
 END $$;
 
 -- Ends a live job: moves it to history and sets free everything that waited for it. \`p_job\` is what job_state returned.
-CREATE FUNCTION duly.finish_f2(
+CREATE FUNCTION duly.finish_f1(
   p_now bigint, p_job duly.jobs, p_status text, p_reason text,
   p_result text DEFAULT NULL, p_error text DEFAULT NULL, p_progress jsonb DEFAULT NULL,
   p_cancelled_by text DEFAULT NULL, p_event text DEFAULT NULL
@@ -3900,7 +3900,7 @@ BEGIN
   -- The last attempt of a job is read from the job's own columns. One that ends by a cancel is listed where the job has the error of an
   -- earlier attempt, because the columns hold one error.
   IF p_status = 'CANCELLED' AND p_job.status = 'RUNNING' AND p_job.error IS NOT NULL AND p_job.claimed_at IS NOT NULL THEN
-    v_over.attempts := duly.add_attempt_f2(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
+    v_over.attempts := duly.add_attempt_f1(p_job.attempts, json_build_object('n', p_job.attempt, 'node', coalesce(p_job.node, ''),
       'fence', p_job.fence, 'startedAt', p_job.claimed_at, 'begunAt', p_job.begun_at, 'endedAt', p_now, 'reason', p_reason,
       'error', p_error::json));
   END IF;
@@ -3913,14 +3913,14 @@ BEGIN
   END IF;
   DELETE FROM duly.jobs WHERE id = p_job.id;
   IF p_job.status = 'RUNNING' THEN DELETE FROM duly.leases WHERE id = p_job.id; END IF;
-  PERFORM duly.changed_f2(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
+  PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_status, coalesce(p_event, CASE p_status
     WHEN 'COMPLETED' THEN 'returned' WHEN 'FAILED' THEN 'failed' WHEN 'CANCELLED' THEN 'cancelled' ELSE 'expired' END),
     v_over.percent);
-  PERFORM duly.set_free_f2(p_now, p_job, p_status);
+  PERFORM duly.set_free_f1(p_now, p_job, p_status);
 END $$;
 
 -- Moves due jobs of these types, so many of each, to where a claim finds them. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.promote_f2(
+CREATE FUNCTION duly.promote_f1(
   p_now bigint, p_types text[], p_limit integer, OUT moved integer, OUT is_all boolean, p_from bigint DEFAULT -9223372036854775808)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -3930,8 +3930,8 @@ DECLARE
   v_job duly.jobs;
   v_hints text;
 BEGIN
-  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f2(p_now); END IF;
-  v_hints := duly.notifications_f2();
+  IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f1(p_now); END IF;
+  v_hints := duly.notifications_f1();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -3959,21 +3959,21 @@ BEGIN
   END IF;
   FOREACH v_id IN ARRAY v_ids LOOP
     SELECT * INTO v_job FROM duly.jobs WHERE id = v_id;
-    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_f2(duly.serial_ref_f2(v_job.tenant, v_job.serial)) THEN
+    IF v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_f1(duly.serial_ref_f1(v_job.tenant, v_job.serial)) THEN
       is_all := false;
       CONTINUE;
     END IF;
     -- An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND coalesce(rank IS NULL AND status IN ('SCHEDULED', 'RETRYING') AND due_at <= p_now, false) FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN PERFORM duly.enter_f2(p_now, v_job, 'due'); END IF;
+    IF FOUND THEN PERFORM duly.enter_f1(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification_f2('j'); END IF;
+  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification_f1('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
-CREATE FUNCTION duly.expire_overdue_f2(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.expire_overdue_f1(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_ids text[];
   v_id text;
@@ -3991,23 +3991,23 @@ BEGIN
       CONTINUE WHEN NOT FOUND AND EXISTS (SELECT 1 FROM duly.dedupes
         WHERE type = v_job.type AND tenant = coalesce(v_job.tenant, '') AND key = v_job.dedupe_key);
     END IF;
-    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_f2(duly.serial_ref_f2(v_job.tenant, v_job.serial));
+    CONTINUE WHEN v_job.serial IS NOT NULL AND NOT duly.try_lock_serial_f1(duly.serial_ref_f1(v_job.tenant, v_job.serial));
     -- Those who wait for it will want their serial places.
     CONTINUE WHEN EXISTS (
       SELECT 1 FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
       WHERE g.ref = v_id AND g.kind <> 'serial' AND w.serial IS NOT NULL
-        AND NOT duly.try_lock_serial_f2(duly.serial_ref_f2(w.tenant, w.serial)));
+        AND NOT duly.try_lock_serial_f1(duly.serial_ref_f1(w.tenant, w.serial)));
     -- The end of an earlier one in this very list may have opened or ended it.
     SELECT * INTO v_job FROM duly.jobs
     WHERE id = v_id AND coalesce(expire_at < p_now AND started_at IS NULL, false) FOR UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
-    PERFORM duly.finish_f2(p_now, v_job, 'EXPIRED', 'start-deadline');
+    PERFORM duly.finish_f1(p_now, v_job, 'EXPIRED', 'start-deadline');
   END LOOP;
   RETURN coalesce(cardinality(v_ids), 0);
 END $$;
 
 -- Where a job stands, live or over: status and due instant. Nothing: not there.
-CREATE FUNCTION duly.find_brief_f2(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.find_brief_f1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
 BEGIN
   SELECT j.type, j.status, j.due_at INTO type, status, due_at FROM duly.jobs j WHERE j.id = p_id;
   IF FOUND THEN RETURN; END IF;
@@ -4017,23 +4017,23 @@ BEGIN
 END $$;
 
 -- Moves a waiting job to another instant; answers its status afterwards. \`p_job\` is what job_state returned.
-CREATE FUNCTION duly.move_due_f2(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.move_due_f1(p_now bigint, p_job duly.jobs, p_due bigint, p_event text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE v_moved duly.jobs := p_job;
 BEGIN
   v_moved.due_at := p_due;
   IF p_job.status = 'BLOCKED' THEN
     IF p_job.serial IS NOT NULL THEN UPDATE duly.gates SET order_at = p_due WHERE job = p_job.id AND kind = 'serial'; END IF;
-    RETURN duly.place_f2(p_now, v_moved, 'BLOCKED', false, p_event);
+    RETURN duly.place_f1(p_now, v_moved, 'BLOCKED', false, p_event);
   END IF;
-  IF p_job.status = 'RETRYING' THEN RETURN duly.place_f2(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
-  IF p_due <= p_now THEN RETURN duly.enter_f2(p_now, v_moved, p_event); END IF;
+  IF p_job.status = 'RETRYING' THEN RETURN duly.place_f1(p_now, v_moved, 'RETRYING', p_due <= p_now, p_event); END IF;
+  IF p_due <= p_now THEN RETURN duly.enter_f1(p_now, v_moved, p_event); END IF;
   -- Until it is due again it does not compete for its serial place.
-  PERFORM duly.leave_serial_f2(p_now, p_job);
-  RETURN duly.place_f2(p_now, v_moved, 'SCHEDULED', false, p_event);
+  PERFORM duly.leave_serial_f1(p_now, p_job);
+  RETURN duly.place_f1(p_now, v_moved, 'SCHEDULED', false, p_event);
 END $$;
 
 -- Adds one attempt to a JSON list of them and keeps the newest 50: a job that is put off for years must not grow without bound.
-CREATE FUNCTION duly.add_attempt_f2(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.add_attempt_f1(p_attempts text, p_entry json) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   v_all text := CASE WHEN p_attempts = '[]' THEN '[' || p_entry::text || ']' ELSE left(p_attempts, -1) || ',' || p_entry::text || ']' END;
   v_count integer := json_array_length(v_all::json);
@@ -4043,7 +4043,7 @@ BEGIN
     FROM json_array_elements(v_all::json) WITH ORDINALITY AS a (e, i) WHERE i > v_count - 50);
 END $$;
 
-CREATE FUNCTION duly.append_logs_f2(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.append_logs_f1(p_id text, p_attempt integer, p_lines jsonb, p_limit bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_n bigint;
   v_line jsonb;
@@ -4062,57 +4062,57 @@ BEGIN
   IF v_n > p_limit THEN DELETE FROM duly.logs WHERE job_id = p_id AND n <= v_n - p_limit; END IF;
 END $$;
 
-CREATE FUNCTION duly.changed_item_f2(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
+CREATE FUNCTION duly.changed_item_f1(p_id text, p_result text, p_status text, p_due bigint) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'result', p_result, 'status', p_status, 'dueAt', p_due)
 $$;
 
-CREATE FUNCTION duly.audit_job_f2(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
+CREATE FUNCTION duly.audit_job_f1(p_now bigint, p_actor text, p_note text, p_action text, p_job duly.jobs, p_after json)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM duly.audit_f2(p_now, p_actor, p_action, 'job:' || p_job.id,
+  PERFORM duly.audit_f1(p_now, p_actor, p_action, 'job:' || p_job.id,
     json_build_object('status', p_job.status, 'dueAt', p_job.due_at), p_after, p_note);
 END $$;
 
 -- The id of the job that holds a dedupe key at this instant. Once its holder's time is over, the follow-up behind that one does.
-CREATE FUNCTION duly.holder_f2(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE FUNCTION duly.holder_f1(p_now bigint, p_type text, p_tenant text, p_key text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN until_at <= p_now THEN follow_id ELSE job_id END FROM duly.dedupes
   WHERE type = p_type AND tenant = coalesce(p_tenant, '') AND key = p_key
     AND (until_at IS NULL OR until_at > p_now OR (follow_id IS NOT NULL AND (follow_until IS NULL OR follow_until > p_now)))
 $$;
 
 -- Cancels one live job. \`p_job\` is what job_state returned.
-CREATE FUNCTION duly.cancel_job_f2(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.cancel_job_f1(p_now bigint, p_job duly.jobs, p_mode text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_job duly.jobs := p_job;
 BEGIN
   IF p_job.status = 'RUNNING' AND p_mode = 'ask' THEN
-    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item_f2(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
+    IF p_job.cancel_requested_at IS NOT NULL THEN RETURN duly.changed_item_f1(p_job.id, 'unchanged', p_job.status, p_job.due_at); END IF;
     UPDATE duly.jobs SET cancel_requested_at = p_now, cancelled_by = coalesce(cancelled_by, p_actor), updated_at = p_now WHERE id = p_job.id;
     UPDATE duly.leases SET cancel_at = p_now WHERE id = p_job.id;
-    PERFORM duly.audit_job_f2(p_now, p_actor, p_note, 'cancel', p_job,
+    PERFORM duly.audit_job_f1(p_now, p_actor, p_note, 'cancel', p_job,
       json_build_object('status', p_job.status, 'cancelRequestedAt', p_now));
-    PERFORM duly.changed_f2(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
-    PERFORM duly.add_notification_f2('c');
-    RETURN duly.changed_item_f2(p_job.id, 'asked', p_job.status, p_job.due_at);
+    PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_job.status, 'cancel-asked', p_job.percent);
+    PERFORM duly.add_notification_f1('c');
+    RETURN duly.changed_item_f1(p_job.id, 'asked', p_job.status, p_job.due_at);
   END IF;
-  PERFORM duly.audit_job_f2(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
+  PERFORM duly.audit_job_f1(p_now, p_actor, p_note, CASE p_mode WHEN 'ask' THEN 'cancel' ELSE 'terminate' END, p_job,
     json_build_object('status', 'CANCELLED'));
   -- A running attempt must not be able to settle any more.
   IF p_job.status = 'RUNNING' THEN v_job.fence := nextval('duly.fence'); END IF;
-  PERFORM duly.finish_f2(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
-  IF p_job.status = 'RUNNING' THEN PERFORM duly.add_notification_f2('c'); END IF;
-  RETURN duly.changed_item_f2(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
+  PERFORM duly.finish_f1(p_now, v_job, 'CANCELLED', 'cancelled', p_cancelled_by => p_actor);
+  IF p_job.status = 'RUNNING' THEN PERFORM duly.add_notification_f1('c'); END IF;
+  RETURN duly.changed_item_f1(p_job.id, 'changed', 'CANCELLED', p_job.due_at);
 END $$;
 
 -- What there is to say of a target that is not live: over, or missing.
-CREATE FUNCTION duly.not_live_f2(p_id text) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE v_brief record := duly.find_brief_f2(p_id);
+CREATE FUNCTION duly.not_live_f1(p_id text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_brief record := duly.find_brief_f1(p_id);
 BEGIN
-  IF v_brief.status IS NULL THEN RETURN duly.changed_item_f2(p_id, 'missing', NULL, NULL); END IF;
-  RETURN duly.changed_item_f2(p_id, 'refused', v_brief.status, v_brief.due_at);
+  IF v_brief.status IS NULL THEN RETURN duly.changed_item_f1(p_id, 'missing', NULL, NULL); END IF;
+  RETURN duly.changed_item_f1(p_id, 'refused', v_brief.status, v_brief.due_at);
 END $$;
 
 -- A history row, taken out of where it is. Of two who want it one gets it. Null: not there.
-CREATE FUNCTION duly.take_history_f2(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.take_history_f1(p_id text) RETURNS duly.finished LANGUAGE plpgsql AS $$
 DECLARE v_over duly.finished;
 BEGIN
   DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
@@ -4122,7 +4122,7 @@ BEGIN
 END $$;
 
 -- Removes what is kept beside jobs.
-CREATE FUNCTION duly.forget_f2(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.forget_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM duly.logs WHERE job_id = ANY (p_ids);
   DELETE FROM duly.children WHERE parent_id = ANY (p_ids);
@@ -4132,7 +4132,7 @@ END $$;
 -- Plays what a node does most, so that the session that plays it has planned it: the first call of a function plans its statements, 4 to 20 ms for
 -- each of these. Whoever calls this rolls back. It plays at instant 0, at which nothing of anybody's is due, overdue or ended, and what it makes
 -- nobody sees: so it waits for nobody, and nobody for it. Only the settlement is of today, because history is kept by days.
-CREATE FUNCTION duly.warm_up_f2() RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION duly.warm_up_f1() RETURNS void LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -4149,20 +4149,20 @@ BEGIN
   FOR i IN 1..2 LOOP
     INSERT INTO duly.schedules (id, generation, version, state, due_at, updated_at) VALUES (v_name || i, 1, 1, '{}', 0, 0);
     INSERT INTO duly.specs (id, name, spec, created_at) VALUES (v_name || i, v_name || i, '{}', 0);
-    PERFORM duly.claim_schedules_f2(0, v_name, v_name || i, 9, 1000, NULL);
+    PERFORM duly.claim_schedules_f1(0, v_name, v_name || i, 9, 1000, NULL);
     SELECT fence INTO v_fence FROM duly.schedule_leases WHERE token = v_name || i;
-    PERFORM duly.fire_f2(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
+    PERFORM duly.fire_f1(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
       ARRAY[v_name || '-fired' || i], '{0}', '{0}', NULL, '{"null"}', '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
       CASE WHEN i = 1 THEN v_claim END, ARRAY[v_name || '-fired' || i]);
   END LOOP;
   -- A worker takes a lone job, one beside what it hands in, one that falls due, and one that it has just made.
-  PERFORM duly.claim_alone_f2(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_f2(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
-  PERFORM duly.exchange_f2(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue_alike_f2(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
-  PERFORM duly.claim_alone_f2(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_f2(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
+  PERFORM duly.claim_alone_f1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
+  PERFORM duly.enqueue_alike_f1(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
+  PERFORM duly.exchange_f1(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue_alike_f1(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
+  PERFORM duly.claim_alone_f1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
+  PERFORM duly.enqueue_alike_f1(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
-  PERFORM duly.exchange_f2(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange_f1(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
 END $$;`,
 };

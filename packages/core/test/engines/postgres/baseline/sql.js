@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);`
 const functionSet = {
 	number: 1,
 	isReleased: true,
-	hash: 0xcc612935996a7,
+	hash: 946201131902773,
 	sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -900,12 +900,12 @@ BEGIN
     SELECT follow_id INTO v_follow FROM duly.dedupes
     WHERE type = p_target ->> 'type' AND tenant = coalesce(p_target ->> 'tenant', '') AND key = p_target ->> 'key' FOR UPDATE;
     v_id := duly.holder_f1(p_now, p_target ->> 'type', p_target ->> 'tenant', p_target ->> 'key');
+    IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
     -- First, or the end of the holder would let it run.
     IF v_follow IS DISTINCT FROM v_id AND v_follow IS NOT NULL THEN
       v_job := duly.job_state_f1(v_follow);
       IF v_job.id IS NOT NULL THEN PERFORM duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
     END IF;
-    IF v_id IS NULL THEN RETURN duly.changed_item_f1(NULL, 'missing', NULL, NULL); END IF;
   END IF;
   v_job := duly.job_state_f1(v_id);
   IF v_job.id IS NOT NULL THEN RETURN duly.cancel_job_f1(p_now, v_job, p_mode, p_actor, p_note); END IF;
@@ -2886,7 +2886,9 @@ BEGIN
     PERFORM duly.forget_f1(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM duly.dedupes WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL
+    -- Behind a holder that ended and was retried, a follow-up may hold the key by now.
+    SELECT ctid FROM duly.dedupes
+    WHERE until_at IS NOT NULL AND until_at <= v_now AND ended IS NOT NULL AND follow_id IS NULL
     LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_keys = ROW_COUNT;
   DELETE FROM duly.expirings WHERE ctid = ANY (ARRAY(
