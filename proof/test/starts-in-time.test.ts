@@ -28,7 +28,8 @@ test('a job is ready from its due instant on, and in a pause from the end of tha
   assert.match(breaks(6_001), /job_1 was ready at .*01\.000 and taken only at .*06\.001/);
   assert.equal(breaks(13_000, paused(500, 8_000)), '');
   assert.match(breaks(13_001, paused(500, 8_000)), /was ready at .*08\.000 and taken only at/);
-  assert.match(breaks(13_001, paused(500, 8_000, 'task:other')), /was ready at .*01\.000/);
+  assert.match(breaks(13_001, paused(500, 8_000, 'type:other')), /was ready at .*01\.000/);
+  assert.equal(breaks(13_000, paused(500, 8_000, 'type:work')), '');
 });
 
 test('a pause that is ended or replaced, and one that begins while the job may still wait, are accounted for', () => {

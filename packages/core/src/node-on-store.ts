@@ -13,7 +13,7 @@ import type { StoreAccess } from './store-access.ts';
 import type { TaskRegistry } from './tasks/task-registry.ts';
 
 /** What the node of a Duly is put together from. */
-export interface NodeParts {
+export interface NodeOnStoreDeps {
   id: string;
   access: StoreAccess;
   session: StoreSession;
@@ -36,7 +36,7 @@ export async function createNodeOn({
   registry,
   events,
   virtual,
-}: NodeParts): Promise<DulyNode> {
+}: NodeOnStoreDeps): Promise<DulyNode> {
   const { now, nodes } = await session.engine.nodes({
     heartbeat: null,
     leave: null,

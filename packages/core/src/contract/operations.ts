@@ -65,8 +65,8 @@ export interface RecordsReply extends Reply {
 }
 
 /**
- * A pause, kept as a record of kind `pause` with key `all`, `queue:<name>` or `task:<type>`. The one record
- * that engines read themselves: a claim in the same transaction must see it.
+ * A pause: a record of kind `pause` with the key `all`, `queue:<name>` or `type:<type>`. Engines read only these
+ * records themselves, because a claim must see them in its transaction.
  */
 export interface PauseValue {
   untilAt: number | null;
