@@ -31,8 +31,21 @@ export const deadlinesHold: Invariant = {
       const isRetried = touched.get(id)?.some(({ verb }) => verb === 'retry') === true;
       const isMoved = touched.get(id)?.some(({ verb }) => verb === 'reschedule' || verb === 'fold') === true;
       const wantedMs = wanted?.startDeadlineMs ?? null;
-      // A claim of a moved job tells the due instant that its deadline counts from.
-      if (isComplete && isMoved && wantedMs !== null && first !== undefined && first.dueAt !== null) {
+      const isRetriedFirst =
+        first !== undefined &&
+        touched
+          .get(id)
+          ?.some(({ verb, at, result }) => verb === 'retry' && result === 'changed' && at <= first.at) ===
+          true;
+      // A claim of a moved job tells the due instant that its deadline counts from. A retry by hand has no deadline.
+      if (
+        isComplete &&
+        isMoved &&
+        !isRetriedFirst &&
+        wantedMs !== null &&
+        first !== undefined &&
+        first.dueAt !== null
+      ) {
         exercise('moved');
         if (first.at > first.dueAt + wantedMs)
           fail(`might start until ${show(first.dueAt + wantedMs)} and was claimed at ${show(first.at)}`);
