@@ -1,7 +1,8 @@
 import type { AttemptJson, JobJson } from '@duly/core/internal';
 import type { DeadGroups, JobBulkResult, LogLine, Upcoming, Why } from '@duly/server/client';
-import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobFilter } from '../search/job-search.ts';
+import { useChange } from './change.ts';
 import type { Count, Page } from './page.ts';
 import { get, post, type Query } from './request.ts';
 
@@ -129,7 +130,7 @@ function afterwards(queries: QueryClient) {
 /** Does something to one job: `cancel`, `retry`, `run-again`. */
 export function useJobAction(id: string, action: 'cancel' | 'retry' | 'run-again') {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: (body: unknown = {}) => post<Job>(`api/jobs/${encodeURIComponent(id)}/${action}`, body),
     onSuccess: afterwards(queries),
   });
@@ -165,7 +166,7 @@ function bulkBody(target: BulkTarget): Record<string, unknown> {
 
 /** Counts what an action would do, and reads some of the jobs. Changes nothing. */
 export function useBulkCount() {
-  return useMutation({
+  return useChange({
     mutationFn: async (target: BulkTarget): Promise<BulkCount> => {
       const body = { ...bulkBody(target), dry_run: true };
       const { changed, refused, as_of = '', ids = [] } = await post<JobBulkResult>(target.path, body);
@@ -179,7 +180,7 @@ export function useBulkCount() {
 /** Does what was counted, to the jobs whose ids were counted and to no others. */
 export function useBulkAct({ onDone }: { onDone: (changed: number, count: BulkCount) => void }) {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: ({ target, asOf, ids }: BulkCount) => {
       const guards = { as_of: asOf, expected: ids.length };
       if (target.path !== 'api/jobs/bulk') {
@@ -230,7 +231,7 @@ export function useDeadGroups(limit: number) {
 /** Brings one dead letter back, or takes it off the list. */
 export function useDeadAction(verb: 'retry' | 'discard') {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: (id: string) => post<JobBulkResult>(`api/dead/${verb}`, { filter: { ids: [id] } }),
     onSuccess: () => queries.invalidateQueries(),
   });

@@ -11,8 +11,9 @@ import type {
   Queues,
   Task,
 } from '@duly/server/client';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSeesAll } from '../shell/caller.tsx';
+import { useChange } from './change.ts';
 import type { Page } from './page.ts';
 import { get, post, type Query, request } from './request.ts';
 
@@ -81,7 +82,7 @@ export function useAudit(query: Query) {
 /** Sends a change to any address of the API, and has everything read again. */
 export function useSend<Answer = unknown>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE' = 'POST') {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: ({ path, body }: { path: string; body?: unknown }) =>
       method === 'POST'
         ? post<Answer>(path, body)

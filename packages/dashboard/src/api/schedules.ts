@@ -1,5 +1,6 @@
 import type { ComingSlot, Day, LedgerSlot, RulePreview, Schedule } from '@duly/server/client';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useChange } from './change.ts';
 import type { Page } from './page.ts';
 import { get, post, type Query, request } from './request.ts';
 
@@ -96,7 +97,7 @@ export function usePreview(rule: Record<string, unknown> | null, count = 5) {
 /** Does something to a schedule: `pause`, `resume`, `trigger`, `skip-next`, `backfill`, `revert`. */
 export function useScheduleAction<Answer = unknown>(id: string, action: string) {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: (body: unknown = {}) =>
       post<Answer>(`api/schedules/${encodeURIComponent(id)}/${action}`, body),
     onSuccess: () => queries.invalidateQueries(),
@@ -106,7 +107,7 @@ export function useScheduleAction<Answer = unknown>(id: string, action: string) 
 /** Changes a schedule; null takes a field back to its default. */
 export function useScheduleEdit(id: string) {
   const queries = useQueryClient();
-  return useMutation({
+  return useChange({
     mutationFn: (changes: Record<string, unknown>) =>
       request<Schedule>('PATCH', `api/schedules/${encodeURIComponent(id)}`, { body: changes }),
     onSuccess: () => queries.invalidateQueries(),

@@ -1,5 +1,6 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { useChange } from '../api/change.ts';
 import { request } from '../api/request.ts';
 import { AskDialog } from './ask-dialog.tsx';
 import { Button } from './button.tsx';
@@ -36,7 +37,7 @@ export function DeleteButton({
     setAsked(false);
     setTyped('');
   };
-  const remove = useMutation({
+  const remove = useChange({
     mutationFn: () => request('DELETE', path),
     onSuccess: async () => {
       close();

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
 import type { Forecast } from '../../api/forecast.ts';
 import { giveJitter } from '../../api/schedules.ts';
 import { useMay } from '../../shell/caller.tsx';
@@ -66,7 +67,7 @@ export function JitterAdvice({ forecast, jitter }: { forecast: Forecast; jitter:
 function useJitter(onDone: () => void) {
   const queries = useQueryClient();
   const toasts = useToasts();
-  return useMutation({
+  return useChange({
     mutationFn: async (advice: Advice['schedules']) => {
       for (const { id, jitter_ms } of advice) await giveJitter(id, jitter_ms);
       return advice;
