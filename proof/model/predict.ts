@@ -8,7 +8,7 @@ import type { ScheduleSpec } from '../../packages/core/src/schedules/definition/
 import { type ModelStep, PlanModel } from '../../packages/core/test/schedules/planner/plan-model.ts';
 import type { Applied, Evidence, Fired, HistoryEvent } from '../history.ts';
 import { countedRule } from './rule.ts';
-import { Runs, type SeenRuns } from './runs.ts';
+import { type Moment, Runs, type SeenRuns } from './runs.ts';
 
 /** The lease of a schedule that is being decided. */
 const scheduleLeaseMs = 3_000;
@@ -200,7 +200,7 @@ function* reportings(
 ): Generator<Omit<Parameters<PlanModel['pass']>[0], 'newJobId'>> {
   for (const isLate of [true, false]) {
     for (const point of runs.pointsBetween(scheduleId, ...tieOf(events, readIndex, plannedAt))) {
-      const seen = runs.seenAt(scheduleId, point, plannedAt, isLate);
+      const seen = runs.seenAt(scheduleId, { index: point, at: plannedAt }, isLate);
       yield {
         now: plannedAt,
         active: seen.active.slice(0, activeMax),
@@ -335,26 +335,32 @@ function* replay(
 ): Generator<Life | string> {
   const { readIndex, index, plannedAt } = span;
   const { scheduleId } = event;
-  const points =
-    event.kind === 'fired' && span.tie !== undefined
-      ? runs.pointsBetween(scheduleId, ...span.tie)
-      : event.kind === 'fired'
-        ? [readIndex]
-        : runs.pointsBetween(scheduleId, readIndex, index - 1);
+  // An operation reads its schedule first and the runs afterwards, and its store may be slow in between.
+  const moments: Moment[] =
+    event.kind === 'fired'
+      ? (span.tie === undefined ? [readIndex] : runs.pointsBetween(scheduleId, ...span.tie)).map((point) => ({
+          index: point,
+          at: plannedAt,
+        }))
+      : runs.momentsBetween(
+          scheduleId,
+          { index: readIndex, at: plannedAt },
+          { index: index - 1, at: event.at },
+        );
   const isUnsure =
     runs.isAmbiguous(scheduleId, plannedAt) || event.kind === 'applied' || span.tie !== undefined;
   const lateness = isUnsure ? [true, false] : [true];
-  // Most points of a span show the same runs. Each view is played once.
+  // Most moments of a span show the same runs. Each view is played once.
   const played = new Map<string, Life | string>();
   for (const isLate of lateness) {
-    const views = points.flatMap((activePoint) =>
-      [...viewsFrom(life, event, runs, { ...span, activePoint, isLate })].map((view) => ({
+    const views = moments.flatMap((moment) =>
+      [...viewsFrom(life, event, runs, { ...span, moment, isLate })].map((view) => ({
         ...view,
         text: JSON.stringify([view.active, view.activeCount, view.mayGate && [...view.mayGate]]),
       })),
     );
-    const ends = points.map((point) => {
-      const seen = runs.seenAt(scheduleId, point, plannedAt, isLate);
+    const ends = moments.map((moment) => {
+      const seen = runs.seenAt(scheduleId, moment, isLate);
       const waited = life.waitsFor === null ? null : seen.endOf(life.waitsFor);
       return { waited, text: JSON.stringify(waited) };
     });
@@ -416,12 +422,12 @@ function* viewsFrom(
     readIndex,
     index,
     plannedAt,
-    activePoint,
+    moment,
     isLate,
-  }: { readIndex: number; index: number; plannedAt: number; activePoint: number; isLate: boolean },
+  }: { readIndex: number; index: number; plannedAt: number; moment: Moment; isLate: boolean },
 ): Generator<RunsView> {
   const { scheduleId } = event;
-  const { active } = runs.seenAt(scheduleId, activePoint, plannedAt, isLate);
+  const { active } = runs.seenAt(scheduleId, moment, isLate);
   const { overlap } = model.policies;
   const claimed = active.slice(0, activeMax);
   if (event.kind === 'applied') {
@@ -436,18 +442,13 @@ function* viewsFrom(
     yield { active: claimed, activeCount: active.length, mayGate: null };
     return;
   }
-  for (const point of runs.pointsBetween(scheduleId, readIndex, index - 1)) {
-    for (const readAt of new Set([plannedAt, event.at])) {
-      const all = runs.asListed(runs.seenAt(scheduleId, point, readAt, isLate).active);
-      // Those of them that no gate holds back are read for `bufferAll`. The model does not follow gates.
-      if (overlap === 'bufferAll')
-        yield {
-          active: claimed,
-          activeCount: active.length,
-          mayGate: new Set(all.map(({ id }) => id)),
-        };
-      else yield { active: all, activeCount: all.length, mayGate: null };
-    }
+  const from = { index: readIndex, at: plannedAt };
+  for (const later of runs.momentsBetween(scheduleId, from, { index: index - 1, at: event.at })) {
+    const all = runs.asListed(runs.seenAt(scheduleId, later, isLate).active);
+    // Those of them that no gate holds back are read for `bufferAll`. The model does not follow gates.
+    if (overlap === 'bufferAll')
+      yield { active: claimed, activeCount: active.length, mayGate: new Set(all.map(({ id }) => id)) };
+    else yield { active: all, activeCount: all.length, mayGate: null };
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ActiveRun, Origin } from '../../packages/core/src/contract/engine.ts';
 import { isTerminal, type JobStatus } from '../../packages/core/src/contract/job-status.ts';
 import type { StoredRetry } from '../../packages/core/src/lifecycle/retry.ts';
-import type { CreatedJob, Evidence } from '../history.ts';
+import type { CreatedJob, Evidence, HistoryEvent } from '../history.ts';
 
 interface Turn {
   /** Index of the event after which it holds. */
@@ -33,14 +33,22 @@ export interface SeenRuns {
   endOf(id: string): { id: string; status: JobStatus; finishedAt: number } | null;
 }
 
+/** Where a reader may have looked: right after an event, by the store's clock. */
+export interface Moment {
+  index: number;
+  at: number;
+}
+
 /** The runs of all schedules over a history. */
 export class Runs {
+  readonly #events: readonly HistoryEvent[];
   readonly #bySchedule = new Map<string, Run[]>();
   readonly #byId = new Map<string, Run>();
   readonly #deleted = new Map<string, number>();
   readonly #silentEnds: Map<string, SilentEnd[]>;
 
   constructor(evidence: Evidence) {
+    this.#events = evidence.events;
     this.#silentEnds = allEnds(evidence.final);
     const accepted = new Set<string>();
     // Whether a run that is asked to cancel ends at once depends on whether it runs, so they come in their place.
@@ -173,6 +181,22 @@ export class Runs {
     return [...points].sort((one, other) => one - other);
   }
 
+  /** The same points with every instant that differs: the clock goes on between two events, and a run may end silently meanwhile. */
+  momentsBetween(scheduleId: string, from: Moment, to: Moment): Moment[] {
+    const instants = [from.at, to.at];
+    for (const run of this.#bySchedule.get(scheduleId) ?? [])
+      for (const { at } of this.#silentEnds.get(run.job.id) ?? [])
+        if (at > from.at && at < to.at) instants.push(at);
+    const points = this.pointsBetween(scheduleId, from.index, to.index);
+    return points.flatMap((index, i) => {
+      const next = points[i + 1];
+      const firstAt = Math.max(from.at, this.#events[index]?.at ?? 0);
+      const lastAt = next === undefined ? to.at : (this.#events[next]?.at ?? to.at);
+      const within = instants.filter((at) => at > firstAt && at <= lastAt);
+      return [...new Set([firstAt, ...within])].map((at) => ({ index, at }));
+    });
+  }
+
   /** Instants of silent ends, which may be seen or not by a reader of the same millisecond. */
   isAmbiguous(scheduleId: string, at: number): boolean {
     return (this.#bySchedule.get(scheduleId) ?? []).some((run) =>
@@ -184,7 +208,7 @@ export class Runs {
    * What a reader saw right after an event. `isLate`: it saw what happened silently in the same millisecond. The runs of a claimed
    * schedule are in the order in which they were stored.
    */
-  seenAt(scheduleId: string, index: number, at: number, isLate: boolean): SeenRuns {
+  seenAt(scheduleId: string, { index, at }: Moment, isLate: boolean): SeenRuns {
     const active: ActiveRun[] = [];
     for (const run of this.#bySchedule.get(scheduleId) ?? []) {
       const status = this.#statusOf(run, index, at, isLate);

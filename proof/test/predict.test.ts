@@ -151,6 +151,46 @@ test('a planner reads all of more than ten unfinished runs, between its claim an
   assert.match(difference([claimed, fired(others)], expired(2_011)), wrong);
 });
 
+test('an operation may read the runs long after its schedule', () => {
+  const policed = { ...policies, ...of, overlap: 'skip' };
+  const spec = JSON.stringify({
+    rule: { rate: 600_000, anchor: 'epoch' },
+    policies: policed,
+    release: null,
+    job: { input: null },
+  });
+  const told = { isCatchUp: false, previousSlotAt: 0, nextSlotAt: 600_000, covers: null };
+  const run = (id: string, dueAt: number, details: string | null): CreatedJob =>
+    ({
+      id,
+      dueAt,
+      gates: [],
+      slot: { ...slotless, details },
+      origin: 'trigger',
+      input: null,
+    }) as unknown as CreatedJob;
+  const details = JSON.stringify(told);
+  const triggered = (at: number, expectVersion: number, job: CreatedJob) =>
+    applied(at, 'n0', 'trigger', { spec, expectVersion, dueAt: 600_000, jobs: [job] });
+  // The clock of the store jumps between the second trigger's read of the schedule and its read of the runs.
+  const secondAfter = (...expired: number[]) =>
+    differences(
+      [
+        read(1_000, 'n0', null),
+        applied(1_000, 'n0', 'create', { spec, dueAt: 600_000 }),
+        read(1_100, 'n0', 1),
+        triggered(1_101, 1, run('job_1', 1_100, details)),
+        read(2_000, 'n0', 2),
+        triggered(80_000, 2, run('job_2', 2_000, details)),
+      ],
+      expired.map((finishedAt) => ({ id: 'job_1', status: 'EXPIRED', finishedAt })),
+    ).at(-1);
+  const wrong = 'created [trigger never job_2], predicted []';
+  for (const at of [1_500, 2_001, 70_000, 80_000]) assert.equal(secondAfter(at), null);
+  assert.equal(secondAfter(80_001), wrong);
+  assert.equal(secondAfter(), wrong);
+});
+
 test('an operation lists the unfinished runs of one millisecond by id', () => {
   const jobs = ['job_2', 'job_1'].map((id) => ({
     id,

@@ -27,7 +27,7 @@ function statuses(events: HistoryEvent[], final: Partial<Evidence['final']>, ins
   const runs = new Runs({ events, final: state, isComplete: true, isSettled: true });
   return instants.map((at) => {
     const index = events.findLastIndex((event) => event.at <= at);
-    return runs.seenAt(scheduleId, index, at, true).active[0]?.status ?? null;
+    return runs.seenAt(scheduleId, { index, at }, true).active[0]?.status ?? null;
   });
 }
 
@@ -64,8 +64,8 @@ test('an attempt that fails after a cancel was asked for ends its run, whatever 
     ...{ events: together, isComplete: true, isSettled: true },
     final: { at: 100_000, jobs: [], schedules: [], ledger: {}, audit: [], feed: [cancelled] },
   });
-  assert.equal(runs.seenAt(scheduleId, 2, 3_000, true).active[0]?.status, 'RUNNING');
-  assert.equal(runs.seenAt(scheduleId, 3, 3_000, true).active.length, 0);
+  assert.equal(runs.seenAt(scheduleId, { index: 2, at: 3_000 }, true).active[0]?.status, 'RUNNING');
+  assert.equal(runs.seenAt(scheduleId, { index: 3, at: 3_000 }, true).active.length, 0);
 });
 
 test('without a feed, the record of the job says when it ended', () => {
