@@ -7,7 +7,7 @@ export type TransferPart =
   | 'generations'
   | 'schedules'
   | 'slots'
-  | 'folds'
+  | 'compacted_months'
   | 'jobs'
   | 'gates'
   | 'places'
@@ -104,7 +104,7 @@ export const transferParts = [
   'generations',
   'schedules',
   'slots',
-  'folds',
+  'compacted_months',
   'jobs',
   'gates',
   'places',

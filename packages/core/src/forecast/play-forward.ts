@@ -132,7 +132,7 @@ function canWalk({ policies }: ScheduleSpec, state: ScheduleState, now: number):
   return (
     state.ended === null &&
     state.pause === null &&
-    state.undue === null &&
+    state.pendingSlot === null &&
     state.asOfAt === null &&
     state.held.length === 0 &&
     state.waiting.length === 0 &&

@@ -293,7 +293,9 @@ function undecided(
   const of = { id: record.id, policies: spec.policies };
   if (rule.kind === 'delay') {
     const dueAt =
-      state.undue?.slotAt === nextSlotAt ? state.undue.dueAt : nextSlotAt + jitterOffsetMs(of, nextSlotAt);
+      state.pendingSlot?.slotAt === nextSlotAt
+        ? state.pendingSlot.dueAt
+        : nextSlotAt + jitterOffsetMs(of, nextSlotAt);
     const graceMs = graceMsOf(null, nextSlotAt, scheduleLeaseMs);
     const status = undecidedStatus({ dueAt, now, graceMs, pause });
     return within(nextSlotAt) ? [line(nextSlotAt, nextSlotAt, 1, status)] : [];

@@ -57,5 +57,5 @@ export function dueAt({ loaded, slotAt, dueAt: cameDueAt }: SlotFacts): number {
   const { planRule, spec, state } = loaded.parsed;
   const of = { id: loaded.record.id, policies: spec.policies };
   if (planRule.kind === 'calendar') return dueAtOf(of, planRule.all, slotAt);
-  return state.undue?.slotAt === slotAt ? state.undue.dueAt : slotAt + jitterOffsetMs(of, slotAt);
+  return state.pendingSlot?.slotAt === slotAt ? state.pendingSlot.dueAt : slotAt + jitterOffsetMs(of, slotAt);
 }

@@ -22,7 +22,7 @@ export function undecided(facts: SlotFacts): Answer {
   if (planRule.kind === 'delay') return undecidedDelay(facts);
   if (planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
   // The first slot of a fixed delay is the making itself; an edit may have kept it.
-  if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
+  if (slotAt <= state.bornAt && state.pendingSlot?.slotAt !== slotAt) {
     return none(
       `The ${name} was created at ${clockOf(facts, state.bornAt)}, after this slot, and decides nothing before that.${earlierText(facts)}`,
     );
@@ -183,7 +183,7 @@ function undecidedForGood(facts: SlotFacts, deleted: ScheduleDeletion): Answer {
   const { loaded, slotAt } = facts;
   const { planRule, state } = loaded.parsed;
   if (planRule.kind !== 'delay' && planRule.all.next(slotAt - 1) !== slotAt) return noSlot(facts);
-  if (slotAt <= state.bornAt && state.undue?.slotAt !== slotAt) {
+  if (slotAt <= state.bornAt && state.pendingSlot?.slotAt !== slotAt) {
     return none(
       `The schedule "${loaded.record.name}" was created at ${clockOf(facts, state.bornAt)}, after this slot, and decided nothing before that.${earlierText(facts)}`,
     );

@@ -9,7 +9,7 @@ export interface AlertEntry {
   /** Since when it fires; null: it does not yet. */
   firedAt: number | null;
   /** Whether somebody was told that it fires. */
-  isTold: boolean;
+  isReported: boolean;
   /** It is over, and nobody was told because of a maintenance window; null: it holds. */
   resolvedAt: number | null;
 }
@@ -87,12 +87,12 @@ function step({
   if (finding === undefined) return before === undefined ? gone : over(before, now, isMuted);
   const sinceAt = before?.sinceAt ?? now;
   const firedAt = before?.firedAt ?? (now - sinceAt >= forMs ? now : null);
-  const wasReported = before?.isTold ?? false;
+  const wasReported = before?.isReported ?? false;
   const reports = firedAt !== null && !wasReported && !isMuted;
   // The words of when it fired are kept: they would change with every look, and each change is a write.
   const message = before !== undefined && before.firedAt !== null ? before.message : finding.message;
   return {
-    entry: { message, sinceAt, firedAt, isTold: wasReported || reports, resolvedAt: null },
+    entry: { message, sinceAt, firedAt, isReported: wasReported || reports, resolvedAt: null },
     event: reports ? { event: 'fired', message, firedAt, resolvedAt: null } : null,
   };
 }
@@ -105,7 +105,7 @@ function over(
   isMuted: boolean,
 ): { entry: AlertEntry | null; event: News | null } {
   // Whoever never heard that it fired needs not hear that it is over.
-  if (!before.isTold || before.firedAt === null) return gone;
+  if (!before.isReported || before.firedAt === null) return gone;
   const resolvedAt = before.resolvedAt ?? now;
   if (isMuted) return { entry: { ...before, resolvedAt }, event: null };
   return {

@@ -158,10 +158,10 @@ export function alertRoutes(context: ServerContext): OpenAPIHono<ServerEnv> {
       (await rules.list()).map(async ({ id }) => ({ id, ...(await state(id)) })),
     );
     const firing = states.flatMap(({ id, state: { entries } }) =>
-      Object.entries(entries).flatMap(([subject, { message, firedAt, resolvedAt, isTold }]) =>
+      Object.entries(entries).flatMap(([subject, { message, firedAt, resolvedAt, isReported }]) =>
         firedAt === null || resolvedAt !== null
           ? []
-          : [{ rule: id, subject, message, fired_at: new Date(firedAt).toISOString(), muted: !isTold }],
+          : [{ rule: id, subject, message, fired_at: new Date(firedAt).toISOString(), muted: !isReported }],
       ),
     );
     return c.json(listJson(firing), 200);

@@ -60,7 +60,7 @@ export class ClaimScanHints {
     if (this.#sinceFullMs() > busyFactor * this.#full.tookMs) return claim;
     const types = new Set(claim.tasks.map(({ type }) => type));
     const lanes = [...this.#lanes.values()].filter(({ type }) => types.has(type));
-    return { ...claim, floors: { lanes, dueAt: this.#dueAt } };
+    return { ...claim, scanHints: { lanes, dueAt: this.#dueAt } };
   }
 
   /** Updates the hints from the reply to a claim. */

@@ -38,7 +38,7 @@ ORDER BY a.position DESC`,
     report: `SELECT duly.report_f1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
     reschedule: `SELECT duly.reschedule_f1($1::bigint, $2::jsonb) AS reply`,
     retry: `SELECT duly.retry_f1($1::bigint, $2::jsonb) AS reply`,
-    settleInTransaction: `SELECT duly.settle_within_f1($1::bigint, $2::jsonb) AS reply`,
+    settleInTransaction: `SELECT duly.settle_in_transaction_f1($1::bigint, $2::jsonb) AS reply`,
     enqueueInTransaction: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
     keepDays: `SELECT duly.keep_days_f1($1::bigint, $2::integer, $3::integer) AS reply`,
   },
@@ -77,12 +77,12 @@ FROM (SELECT id FROM duly.leases LIMIT $1::bigint) l JOIN duly.jobs j ON j.id = 
   job: {
     get: `SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_f1($1::bigint) AS now) n
-LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN duly.meta m ON m.key = 'pruned_created_at'
 LEFT JOIN duly.found_f1(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
     holder: `SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now_f1($1::bigint) AS now) n
-LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN duly.meta m ON m.key = 'pruned_created_at'
 LEFT JOIN LATERAL (SELECT duly.holder_f1(n.now, $2::text, $3::text, $4::text) AS id) h ON true
 LEFT JOIN LATERAL duly.found_f1(ARRAY[h.id]) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC`,
@@ -101,8 +101,8 @@ LEFT JOIN LATERAL (
 ORDER BY l.name`,
   },
   meta: {
-    pruned: `SELECT value FROM duly.meta WHERE key = 'pruned_made_at'`,
-    notePruned: `INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', $1::bigint)
+    pruned: `SELECT value FROM duly.meta WHERE key = 'pruned_created_at'`,
+    notePruned: `INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_created_at', $1::bigint)
 ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value)`,
   },
   schedule: {
@@ -112,7 +112,7 @@ LEFT JOIN LATERAL (
   WHERE schedule_id = $2::text AND to_at >= $3::bigint AND from_at < $4::bigint
   ORDER BY generation DESC, from_at DESC LIMIT $5::bigint) s ON true
 ORDER BY s.generation DESC, s.from_at DESC`,
-    compactedRows: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
+    compactedRows: `SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.compacted_months
 WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint ORDER BY generation DESC, start_at DESC LIMIT $4::bigint`,
   },
   stats: {
@@ -241,7 +241,7 @@ INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 90071992547
 
 -- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one and meta
 -- begin with moved_, so that whoever comes with an ordinary statement finds nothing.
-CREATE TABLE duly.moves (
+CREATE TABLE duly.transfers (
   role   text NOT NULL,
   move   text NOT NULL,
   place  text NOT NULL,
@@ -569,7 +569,7 @@ CREATE TABLE duly.slots (
 CREATE INDEX slots_decided ON duly.slots (decided_at);
 
 -- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
-CREATE TABLE duly.folds (
+CREATE TABLE duly.compacted_months (
   schedule_id  text COLLATE "C" NOT NULL,
   generation   integer NOT NULL,
   start_at     bigint NOT NULL,
@@ -666,7 +666,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 export const functionSet = {
   number: 1,
   isReleased: true,
-  hash: 946201131902773,
+  hash: 3520641524120626,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -815,7 +815,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- What every call begins and ends with: its instant, its notifications, the feed, the audit, and refusals.
@@ -825,26 +825,26 @@ CREATE FUNCTION duly.now_f1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS 
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
--- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.add_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
+-- Notifications are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
+CREATE FUNCTION duly.add_notification_f1(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_notifications text := coalesce(current_setting('duly_work.notifications', true), '');
 BEGIN
-  IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
+  IF strpos(v_notifications, p_notification) = 0 THEN PERFORM set_config('duly_work.notifications', v_notifications || p_notification, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.drop_notification_f1(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_notification_f1(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
+  PERFORM set_config('duly_work.notifications', replace(coalesce(current_setting('duly_work.notifications', true), ''), p_notification, ''), true);
 END $$;
 
 CREATE FUNCTION duly.notifications_f1() RETURNS text LANGUAGE sql AS $$
-  SELECT coalesce(current_setting('duly_work.hints', true), '')
+  SELECT coalesce(current_setting('duly_work.notifications', true), '')
 $$;
 
 -- Begins a call: no notifications yet, and the instant that rules it.
 CREATE FUNCTION duly.begin_f1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('duly_work.hints', '', true);
+  PERFORM set_config('duly_work.notifications', '', true);
   RETURN duly.now_f1(p_now);
 END $$;
 
@@ -947,7 +947,7 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- One action on many jobs, each with an audit row in the same transaction.
@@ -1029,7 +1029,7 @@ BEGIN
   FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
     IF duly.apply_action_f1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'ids', array_to_json(v_done))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'ids', array_to_json(v_done))::text;
 END $$;
 
 -- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
@@ -1355,10 +1355,10 @@ END $$;
 -- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
 --
 -- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
--- more pages, and says so: \`looked\` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
+-- more pages, and says so: \`scan\` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
 -- \`floors\` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
 CREATE FUNCTION duly.claim_f1(
-  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -1377,10 +1377,10 @@ DECLARE
   v_row tid;
   v_rank bigint;
   v_lanes text[];
-  v_floors bigint[];
+  v_scan_hints bigint[];
   v_last_rank bigint;
   v_rows tid[];
-  v_floor jsonb := p_claim -> 'floors';
+  v_floor jsonb := p_claim -> 'scanHints';
   v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
   v_read bigint := duly.pages_read_f1();
 BEGIN
@@ -1497,10 +1497,10 @@ BEGIN
           AND (j.version, j.queue) > (l.version, l.queue)
         ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors FROM lane l;
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints FROM lane l;
   ELSE
     SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
     FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)
     JOIN jsonb_to_recordset(v_floor -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
       ON l.type = w.type AND l.version <= w.version
@@ -1511,14 +1511,14 @@ BEGIN
   END IF;
   v_read := v_read + duly.pages_read_f1();
   IF v_floor IS NOT NULL OR v_read > 300 THEN
-    looked := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
+    scan := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
-      FROM unnest(v_types, v_versions, v_lanes, v_floors) AS l (type, version, queue, rank)));
+      FROM unnest(v_types, v_versions, v_lanes, v_scan_hints) AS l (type, version, queue, rank)));
   END IF;
   IF v_closed <> '{}' OR v_queues IS NOT NULL THEN
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors
-    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
+    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, rank)
     WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
   END IF;
 
@@ -1527,7 +1527,7 @@ BEGIN
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-        AND j.rank >= v_floors[1]
+        AND j.rank >= v_scan_hints[1]
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
@@ -1541,7 +1541,7 @@ BEGIN
     -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
     -- To lock the heads of every lane and throw most away would hide them from the other workers.
     WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, floor)),
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, floor)),
     head AS (
       SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
       FROM lane l CROSS JOIN LATERAL (
@@ -1565,11 +1565,11 @@ BEGIN
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.claimed_all_f1(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claimed_all_f1(p_claimed json, p_created text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
-  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
-  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
+  IF cardinality(p_created) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
+  RETURN p_created <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
 -- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange
@@ -1734,7 +1734,7 @@ DECLARE
   v_today bigint := v_now / 86400000;
   v_day bigint;
   v_name text;
-  v_made bigint;
+  v_created bigint;
   v_jobs bigint := 0;
   v_n bigint;
   v_ids text[];
@@ -1773,9 +1773,9 @@ BEGIN
     EXECUTE format('WITH gone AS (
         DELETE FROM duly.finished WHERE prune_at < %1$s AND id IN (SELECT id FROM duly.finished WHERE prune_at < %1$s LIMIT %2$s)
         RETURNING id, created_at)
-      SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_made, v_jobs;
+      SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_created, v_jobs;
     IF v_jobs > 0 THEN
-      PERFORM duly.note_pruned_f1(v_made);
+      PERFORM duly.note_pruned_f1(v_created);
       PERFORM duly.forget_f1(v_ids);
     END IF;
     RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
@@ -1785,8 +1785,8 @@ BEGIN
   IF v_name IS NULL THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
   BEGIN
     -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
-    EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
-    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned_f1(v_made); END IF;
+    EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_created;
+    IF v_created IS NOT NULL THEN PERFORM duly.note_pruned_f1(v_created); END IF;
     -- A day of millions would take longer than a call may: then what hangs on its jobs goes by and by, and the day with the last of it.
     FOREACH v_what IN ARRAY ARRAY['logs o JOIN duly.%I f ON f.id = o.job_id', 'children o JOIN duly.%I f ON f.id = o.parent_id',
       'journal o JOIN duly.%I f ON ''job:'' || f.id = o.scope'] LOOP
@@ -1807,10 +1807,10 @@ END $$;
 -- Helpers that deciding and editing schedules share.
 
 -- Whether the runs that are to be told something still wait, and so will hear it. Locks them: a claim that comes now passes them over.
-CREATE FUNCTION duly.all_wait_f1(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.all_wait_f1(p_reported jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_id text;
 BEGIN
-  FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_told, '[]')) t ORDER BY 1 LOOP
+  FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_reported, '[]')) t ORDER BY 1 LOOP
     PERFORM 1 FROM duly.jobs WHERE id = v_id AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED') FOR UPDATE;
     IF NOT FOUND THEN RETURN false; END IF;
   END LOOP;
@@ -1818,10 +1818,10 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.set_slot_details_f1(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_slot_details_f1(p_reported jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
-  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
+  FROM jsonb_to_recordset(coalesce(p_reported, '[]')) AS t (id text, details text)
   WHERE j.id = ANY (ARRAY[t.id]) AND j.slot IS NOT NULL;
 END $$;
 
@@ -2227,7 +2227,7 @@ DECLARE
   v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
   v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
 BEGIN
-  WITH made AS (
+  WITH created AS (
     INSERT INTO duly.jobs (
       id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at,
       max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -2253,19 +2253,19 @@ BEGIN
         coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.add_notification_f1('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
--- \`p_made\` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_created_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+-- \`p_created\` null: more happened than that jobs were made, and the others may have to know.
+CREATE FUNCTION duly.claim_created_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_created text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_f1(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
+  IF p_created IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -2281,7 +2281,7 @@ DECLARE
   v_group jsonb;
   v_spec jsonb;
   v_keyed jsonb;
-  v_made text[];
+  v_created text[];
   v_claimed json;
   v_state text;
   v_message text;
@@ -2290,9 +2290,9 @@ DECLARE
 BEGIN
   IF p_plain IS NOT NULL THEN
     IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain_f1(v_now, p_plain); END IF;
-    IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'claimed', v_claimed)::text;
+    IF p_claim IS NOT NULL THEN v_created := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
+    v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, v_created);
+    RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
@@ -2325,8 +2325,8 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f1(v_keyed); END IF;
-  v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_created END);
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
@@ -2359,9 +2359,9 @@ BEGIN
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
       WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer >= p_count)
     AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
-    AND CASE WHEN p_claim -> 'floors' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+    AND CASE WHEN p_claim -> 'scanHints' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
       ELSE NOT EXISTS (
-        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'floors' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'scanHints' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
         CROSS JOIN LATERAL (
           SELECT 1 FROM duly.jobs j
           WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
@@ -2372,7 +2372,7 @@ BEGIN
     AND NOT EXISTS (
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
         SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
-          AND j.due_at >= coalesce((p_claim -> 'floors' ->> 'dueAt')::bigint, -9223372036854775808)
+          AND j.due_at >= coalesce((p_claim -> 'scanHints' ->> 'dueAt')::bigint, -9223372036854775808)
         LIMIT 1) d);
 END $$;
 
@@ -2395,7 +2395,7 @@ DECLARE
 BEGIN
   IF p_claim IS NULL THEN
     -- One statement: see claim_alone.
-    WITH made AS (
+    WITH created AS (
       INSERT INTO duly.jobs (
         id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
       SELECT j.id, c."type", c."version", c."queue", c."tenant", c."priority", coalesce(j.input, c.input), c."metadata", c."policy", c."origin", c."rankOffsetMs", c."copyOf",
@@ -2412,7 +2412,7 @@ BEGIN
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'created', 0)::text;
     PERFORM duly.refuse_late_f1(p_ids);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'j')::text;
   END IF;
   v_read := duly.pages_read_f1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -2422,7 +2422,7 @@ BEGIN
   IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_f1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read_f1() - v_read;
     v_fence := nextval('duly.fence');
-    WITH made AS (
+    WITH created AS (
       INSERT INTO duly.jobs (
         id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
         fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
@@ -2432,14 +2432,14 @@ BEGIN
       RETURNING seq),
     leased AS (
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
+      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM created)
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     PERFORM duly.refuse_late_f1(p_ids);
     -- See claim: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
-      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+    RETURN json_build_object('now', v_now, 'scan', CASE WHEN p_claim -> 'scanHints' IS NOT NULL OR v_read > 300 THEN
+      json_build_object('isFull', p_claim -> 'scanHints' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
       'columns', json_build_array(
         p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now), json_build_array(v_due), CASE WHEN s."tenant" IS NOT NULL THEN json_build_array(s."tenant") END, CASE WHEN s."metadata" IS NOT NULL THEN json_build_array(s."metadata") END, NULL, NULL),
@@ -2456,10 +2456,10 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
   PERFORM duly.refuse_late_f1(p_ids);
-  PERFORM set_config('duly_work.hints', '', true);
+  PERFORM set_config('duly_work.notifications', '', true);
   v_claim := duly.claim_f1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
-  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
+  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
     CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'j' || replace(duly.notifications_f1(), 'j', '') END)::text;
 END $$;
 
@@ -2504,12 +2504,12 @@ BEGIN
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim_f1(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'scan', v_claim.scan)::text;
 END $$;
 
 -- One schedule's decisions: compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call.
@@ -2589,7 +2589,7 @@ BEGIN
       "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
       AND duly.takes_just_f1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
-      WITH made AS (
+      WITH created AS (
         INSERT INTO duly.jobs (
           id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
           fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -2602,16 +2602,16 @@ BEGIN
         RETURNING id, seq, fence),
       leased AS (
         INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
-      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
+        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM created)
+      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM created;
       INSERT INTO duly.changes (at, n, entries) VALUES
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
       -- Whoever sent them knows the rest.
-      RETURN json_build_object('made', v_columns);
+      RETURN json_build_object('created', v_columns);
     END IF;
   END IF;
-  WITH made AS (
+  WITH created AS (
     INSERT INTO duly.jobs (
       id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
       schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -2629,7 +2629,7 @@ BEGIN
     ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.add_notification_f1('j');
   RETURN NULL;
 END $$;
@@ -2640,7 +2640,7 @@ END $$;
 CREATE FUNCTION duly.fire_f1(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
-  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
+  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -2670,9 +2670,9 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim_f1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.claimed_all_f1(v_claimed, p_made) THEN PERFORM duly.drop_notification_f1('j'); END IF;
+    IF duly.claimed_all_f1(v_claimed, p_created) THEN PERFORM duly.drop_notification_f1('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;
 
 -- Renews leases and writes beginnings. A row that is locked is being settled under its own fence, perhaps in somebody's long transaction:
@@ -2719,7 +2719,7 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_f1(p_now);
-  v_made bigint;
+  v_created bigint;
   v_lock duly.locks;
 BEGIN
   LOOP
@@ -2740,9 +2740,9 @@ BEGIN
     ON CONFLICT (name) DO NOTHING RETURNING * INTO v_lock;
     CONTINUE WHEN NOT FOUND;
     -- Somebody who was making it may have been waited for, until it was made and given back.
-    v_made := duly.after_lock_f1(duly.now_f1(p_now));
-    IF v_made > v_now THEN
-      v_now := v_made;
+    v_created := duly.after_lock_f1(duly.now_f1(p_now));
+    IF v_created > v_now THEN
+      v_now := v_created;
       UPDATE duly.locks SET until_at = v_now + p_ttl_ms WHERE name = p_name RETURNING * INTO v_lock;
     END IF;
     EXIT;
@@ -2770,7 +2770,7 @@ BEGIN
     v_kept := v_kept || FOUND;
   END LOOP;
   IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification_f1('l'); END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
 -- call: nodes
@@ -2806,7 +2806,7 @@ END $$;
 CREATE FUNCTION duly.fold_slots_f1(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_slot duly.slots;
-  v_fold duly.folds;
+  v_compacted duly.compacted_months;
   v_start bigint;
   v_known boolean;
   v_least bigint;
@@ -2825,15 +2825,15 @@ BEGIN
     WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND from_at = v_slot.from_at;
     v_known := EXISTS (SELECT 1 FROM duly.schedules WHERE id = v_slot.schedule_id);
     -- Nobody can name it any more once the audit has forgotten it too; what was folded before goes with it.
-    IF NOT v_known THEN DELETE FROM duly.folds WHERE schedule_id = v_slot.schedule_id; END IF;
+    IF NOT v_known THEN DELETE FROM duly.compacted_months WHERE schedule_id = v_slot.schedule_id; END IF;
     SELECT max(s) INTO v_start FROM unnest(p_starts) s WHERE s <= v_slot.from_at;
     CONTINUE WHEN NOT v_known OR v_start IS NULL;
     -- What nobody counted has a slot at least at each of its ends.
     v_least := coalesce(v_slot.count, CASE WHEN v_slot.from_at = v_slot.to_at THEN 1 ELSE 2 END);
     v_exact := (v_slot.count IS NOT NULL OR v_slot.from_at = v_slot.to_at)::integer;
-    SELECT * INTO v_fold FROM duly.folds
+    SELECT * INTO v_compacted FROM duly.compacted_months
     WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND start_at = v_start FOR UPDATE;
-    v_counts := coalesce(v_fold.counts::jsonb, '[]');
+    v_counts := coalesce(v_compacted.counts::jsonb, '[]');
     SELECT (i - 1)::integer INTO v_at FROM jsonb_array_elements(v_counts) WITH ORDINALITY AS c (c, i) WHERE c ->> 0 = v_slot.decision;
     IF v_at IS NULL THEN
       v_counts := v_counts || jsonb_build_array(jsonb_build_array(v_slot.decision, v_least, v_exact));
@@ -2841,7 +2841,7 @@ BEGIN
       v_counts := jsonb_set(v_counts, ARRAY[v_at::text], jsonb_build_array(v_slot.decision,
         (v_counts -> v_at ->> 1)::bigint + v_least, least((v_counts -> v_at ->> 2)::integer, v_exact)));
     END IF;
-    INSERT INTO duly.folds AS f (schedule_id, generation, start_at, from_at, to_at, counts)
+    INSERT INTO duly.compacted_months AS f (schedule_id, generation, start_at, from_at, to_at, counts)
     VALUES (v_slot.schedule_id, v_slot.generation, v_start, v_slot.from_at, v_slot.to_at, v_counts::text)
     ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
     SET from_at = least(f.from_at, excluded.from_at), to_at = greatest(f.to_at, excluded.to_at), counts = excluded.counts;
@@ -2850,9 +2850,9 @@ BEGIN
 END $$;
 
 -- Remembers the newest instant at which a job was made that is forgotten now: an id made later was never here.
-CREATE FUNCTION duly.note_pruned_f1(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.note_pruned_f1(p_created_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', p_made_at)
+  INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_created_at', p_created_at)
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
@@ -2865,7 +2865,7 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_f1(p_now);
   v_ids text[];
-  v_made bigint;
+  v_created bigint;
   v_jobs integer;
   v_keys integer;
   v_values integer;
@@ -2885,10 +2885,10 @@ BEGIN
   others AS (
     DELETE FROM duly.finished_other f WHERE f.ctid = ANY (ARRAY(SELECT tid FROM old WHERE NOT dead)) AND coalesce(f.prune_at <= v_now, false)
     RETURNING f.id, f.created_at)
-  SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
+  SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_created FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
-    PERFORM duly.note_pruned_f1(v_made);
+    PERFORM duly.note_pruned_f1(v_created);
     PERFORM duly.forget_f1(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(
@@ -3012,7 +3012,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reading jobs. A statement knows the days of history that there were when it was planned, and sees what is there when it begins: between the
@@ -3126,7 +3126,7 @@ BEGIN
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
     (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;
 
@@ -3208,7 +3208,7 @@ BEGIN
       v_replies := v_replies || duly.refusal_f1(v_state, v_message, v_hint, v_detail);
     END;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Reads the journal, and writes it if nothing stands there and the guard holds. The guard is shared-locked until the commit: whoever
@@ -3277,7 +3277,7 @@ BEGIN
       PERFORM duly.changed_f1(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
     END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'kept', to_json(v_kept))::text;
 END $$;
 
 CREATE FUNCTION duly.reschedule_target_f1(p_now bigint, p_target jsonb, p_due bigint, p_actor text) RETURNS json LANGUAGE plpgsql AS $$
@@ -3321,7 +3321,7 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Brings an ended job back: the same job, attempts numbered on, its policy's attempts granted again.
@@ -3394,7 +3394,7 @@ BEGIN
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
 END $$;
 
 -- Recording how attempts ended.
@@ -3563,15 +3563,15 @@ END $$;
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 -- call: settleInTransaction
-CREATE FUNCTION duly.settle_within_f1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.settle_in_transaction_f1(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_reply text;
 BEGIN
-  PERFORM set_config('duly_work.within', '1', true);
+  PERFORM set_config('duly_work.user_transaction', '1', true);
   v_reply := duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
-  PERFORM set_config('duly_work.within', '', true);
+  PERFORM set_config('duly_work.user_transaction', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
       MESSAGE = format('Job "%s" is no longer held by this attempt, so the transaction that should complete it fails.', p_settle -> 0 ->> 'id'),
@@ -3612,7 +3612,7 @@ $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
 CREATE FUNCTION duly.in_user_transaction_f1() RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
+  SELECT coalesce(current_setting('duly_work.user_transaction', true), '') = '1'
 $$;
 
 CREATE FUNCTION duly.lock_serial_f1(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
@@ -3928,10 +3928,10 @@ DECLARE
   v_id text;
   v_serials integer;
   v_job duly.jobs;
-  v_hints text;
+  v_notifications text;
 BEGIN
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places_f1(p_now); END IF;
-  v_hints := duly.notifications_f1();
+  v_notifications := duly.notifications_f1();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -3969,7 +3969,7 @@ BEGIN
     IF FOUND THEN PERFORM duly.enter_f1(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification_f1('j'); END IF;
+  IF strpos(v_notifications, 'j') = 0 THEN PERFORM duly.drop_notification_f1('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.

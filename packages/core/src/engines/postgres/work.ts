@@ -37,7 +37,7 @@ export function inSchema(sql: string, schema: string): string {
 /** What every function of the schema that writes answers beside its own fields. */
 interface CallReply extends Reply {
   /** One letter for each notification to send now that it is committed. */
-  hints?: string;
+  notifications?: string;
 }
 
 const notificationOf: Record<string, Notification> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
@@ -94,7 +94,7 @@ export class Work {
   /** What the store says of a move; null: it was never moved. */
   async mark(): Promise<TransferMark | null> {
     const [row] = await this.#database.query<TransferMark>(
-      inSchema('SELECT role, move, place, at FROM duly.moves', this.#schema),
+      inSchema('SELECT role, move, place, at FROM duly.transfers', this.#schema),
     );
     return row ?? null;
   }
@@ -125,8 +125,8 @@ export class Work {
       throw raisedError(error) ?? error;
     }
     const reply = readAnswer((answer as { reply: string }).reply) as Answer & CallReply;
-    if (reply.hints !== undefined && reply.hints !== '') {
-      this.#notify([...reply.hints].map((letter) => notificationOf[letter] as Notification));
+    if (reply.notifications !== undefined && reply.notifications !== '') {
+      this.#notify([...reply.notifications].map((letter) => notificationOf[letter] as Notification));
     }
     return reply;
   }

@@ -18,7 +18,10 @@ export const plainParts = {
       ...['decided_at', 'last_decided_at'],
     ],
   },
-  folds: { key: 3, columns: ['schedule_id', 'generation', 'start_at', 'from_at', 'to_at', 'counts'] },
+  compacted_months: {
+    key: 3,
+    columns: ['schedule_id', 'generation', 'start_at', 'from_at', 'to_at', 'counts'],
+  },
   dedupes: {
     key: 3,
     columns: [

@@ -243,7 +243,7 @@ ON CONFLICT (id) DO UPDATE SET info = excluded.info, heartbeat_at = excluded.hea
   },
   prune: {
     jobs: `SELECT seq, id, created_at AS createdAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0`,
-    remember: `INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
+    remember: `INSERT INTO meta (key, value) VALUES ('pruned_created_at', ?)
 ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
     removeJobs: `DELETE FROM finished WHERE seq IN (SELECT value FROM json_each(?))`,
     removeLogs: `DELETE FROM logs WHERE job_id IN (SELECT value FROM json_each(?))`,
@@ -317,12 +317,12 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, f
 FROM slots INDEXED BY slots_decided
 WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIMIT :limit + 0`,
     removeSlot: `DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?`,
-    readCompactedRow: `SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?`,
-    writeCompactedRow: `INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
+    readCompactedRow: `SELECT from_at AS fromAt, to_at AS toAt, counts FROM compacted_months WHERE schedule_id = ? AND generation = ? AND start_at = ?`,
+    writeCompactedRow: `INSERT INTO compacted_months (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
 SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts`,
-    forgetCompacted: `DELETE FROM folds WHERE schedule_id = ?`,
-    compactedRows: `SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
+    forgetCompacted: `DELETE FROM compacted_months WHERE schedule_id = ?`,
+    compactedRows: `SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM compacted_months
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0`,
   },
   settle: {
@@ -402,7 +402,7 @@ INSERT INTO meta (key, value) VALUES ('fence', 0);
 
 -- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one, meta and
 -- the clock's begin with moved_, so that whoever comes with an ordinary statement finds nothing.
-CREATE TABLE moves (
+CREATE TABLE transfers (
   role   TEXT NOT NULL,
   move   TEXT NOT NULL,
   place  TEXT NOT NULL,
@@ -673,7 +673,7 @@ CREATE TABLE slots (
 CREATE INDEX slots_decided ON slots (decided_at);
 
 -- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
-CREATE TABLE folds (
+CREATE TABLE compacted_months (
   schedule_id  TEXT NOT NULL,
   generation   INTEGER NOT NULL,
   start_at     INTEGER NOT NULL,

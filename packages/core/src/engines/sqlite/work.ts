@@ -280,7 +280,7 @@ export class Connection {
 
   /** What the store says of a move; null: it was never moved. */
   mark(): TransferMark | null {
-    const row = this.statement('SELECT role, move, place, at FROM moves').get();
+    const row = this.statement('SELECT role, move, place, at FROM transfers').get();
     return row === undefined ? null : ({ ...row } as unknown as TransferMark);
   }
 

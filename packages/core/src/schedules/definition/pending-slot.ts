@@ -2,7 +2,7 @@ import type { CalendarRule, PlanRule, Slots } from './planned-rule.ts';
 
 /**
  * A slot that had come but, because of its jitter, was not due yet when an edit changed the rule or the instants of its slots. It keeps its
- * due instant and is decided then. The stored state calls it `undue`.
+ * due instant and is decided then. The stored state calls it `pendingSlot`.
  */
 export interface PendingSlot {
   readonly slotAt: number;

@@ -113,7 +113,7 @@ export function createParsedSchedules(): ParsedSchedules {
       const known = isSame ? before : read(text, state, stateText);
       known.state = state;
       known.stateText = stateText;
-      known.planRule = withPendingSlot(known.ownRule, state.undue);
+      known.planRule = withPendingSlot(known.ownRule, state.pendingSlot);
       // To the end of the map: its beginning is what was not used for the longest time.
       remembered.delete(id);
       remembered.set(id, known);

@@ -28,7 +28,7 @@ export interface Pause {
 /** A run that waits under `bufferOne`. */
 export interface WaitingRun {
   readonly id: string;
-  readonly madeAt: number;
+  readonly createdAt: number;
   /** What it was told so far. */
   readonly covers: Covers | null;
 }
@@ -42,7 +42,7 @@ export interface ScheduleState {
   /** The last decided slot (at first: the creation). Every slot up to it has its decision. */
   readonly cursorAt: number;
   /** A slot that an edit found between its instant and its due instant, and that is not decided yet. */
-  readonly undue: PendingSlot | null;
+  readonly pendingSlot: PendingSlot | null;
   /** The next slot to decide; null: none, or a fixed delay waits for its run. */
   readonly nextSlotAt: number | null;
   /** Fired slots, for `maxRuns`. */
@@ -90,7 +90,7 @@ export function createState(now: number): ScheduleState {
     bornAt: now,
     anchorAt: now,
     cursorAt: now,
-    undue: null,
+    pendingSlot: null,
     nextSlotAt: null,
     firedCount: 0,
     lastFired: null,

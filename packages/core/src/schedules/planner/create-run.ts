@@ -107,9 +107,9 @@ export function noteFired(planState: PlanState, slotAt: number, runId: string): 
 }
 
 function noteWaiting({ state, input }: PlanState, id: string, covers: Covers | null): void {
-  const madeAt = state.waiting.find((one) => one.id === id)?.madeAt ?? input.now;
+  const createdAt = state.waiting.find((one) => one.id === id)?.createdAt ?? input.now;
   const others = state.waiting.filter((one) => one.id !== id);
-  state.waiting = [...others, { id, madeAt, covers }].slice(-waitingMax);
+  state.waiting = [...others, { id, createdAt, covers }].slice(-waitingMax);
 }
 
 /** Merges a slot into a run that waits; the run learns of it. */

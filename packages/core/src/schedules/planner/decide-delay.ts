@@ -8,7 +8,7 @@ import { addCovers, type PlanState, recordSlot } from './plan-state.ts';
 
 /** The instant at which a slot of a fixed delay falls due. */
 export function delayDueAt({ input, state }: PlanState, slotAt: number): number {
-  if (state.undue?.slotAt === slotAt) return state.undue.dueAt;
+  if (state.pendingSlot?.slotAt === slotAt) return state.pendingSlot.dueAt;
   return slotAt + jitterOffsetMs({ id: input.id, policies: input.spec.policies }, slotAt);
 }
 

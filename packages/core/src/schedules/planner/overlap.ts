@@ -59,7 +59,7 @@ function waitingRun(planState: PlanState): string | null {
 function unseenWaitingRun({ active, activeCount, state, input }: PlanState): string | null {
   const newest = state.waiting.at(-1);
   if (newest === undefined || activeCount <= active.length) return null;
-  const isBehind = input.active.every(({ id, dueAt }) => id !== newest.id && dueAt <= newest.madeAt);
+  const isBehind = input.active.every(({ id, dueAt }) => id !== newest.id && dueAt <= newest.createdAt);
   return isBehind ? newest.id : null;
 }
 

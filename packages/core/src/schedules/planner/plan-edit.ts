@@ -40,7 +40,12 @@ export function planEdit(input: PlanInput, request: EditRequest): { plan: Plan; 
     if (planState.stopped !== null) return { plan: finishPlan(planState), applied: false };
     settlePendingSlot(planState);
   }
-  apply(planState, request, isSameRule, keepsInstants ? planState.state.undue : pendingSlotOf(planState));
+  apply(
+    planState,
+    request,
+    isSameRule,
+    keepsInstants ? planState.state.pendingSlot : pendingSlotOf(planState),
+  );
   return { plan: finishEdited(planState, request), applied: true };
 }
 
@@ -54,7 +59,7 @@ function pendingSlotOf(planState: PlanState): PendingSlot | null {
   if (state.ended !== null) return null;
   const slotAt = rule.kind === 'delay' ? state.nextSlotAt : rule.all.next(state.cursorAt);
   if (slotAt === null || slotAt > now) return null;
-  if (state.undue?.slotAt === slotAt) return { ...state.undue, editedAt: now };
+  if (state.pendingSlot?.slotAt === slotAt) return { ...state.pendingSlot, editedAt: now };
   const of = { id: input.id, policies: input.spec.policies };
   return rule.kind === 'delay'
     ? {
@@ -110,7 +115,7 @@ function apply(
 
 /** Makes the pending slot the next one to decide. */
 function keepPendingSlot({ state }: PlanState, pending: PendingSlot | null, rule: PlanRule): void {
-  state.undue = cutBefore(pending, rule);
+  state.pendingSlot = cutBefore(pending, rule);
   if (pending === null) return;
   state.cursorAt = pending.slotAt - 1;
   if (rule.kind === 'calendar') return;
@@ -156,6 +161,6 @@ function changeRule(planState: PlanState, rule: PlanRule, startAt: number | null
 
 /** The rest of the pass under the new spec: when the schedule is due again. */
 function finishEdited(planState: PlanState, request: EditRequest): Plan {
-  const rule = withPendingSlot(request.ruleFor(planState.state.anchorAt), planState.state.undue);
+  const rule = withPendingSlot(request.ruleFor(planState.state.anchorAt), planState.state.pendingSlot);
   return finishPlan({ ...planState, input: { ...planState.input, spec: request.spec, rule } }, rule);
 }

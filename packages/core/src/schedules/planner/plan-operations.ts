@@ -283,8 +283,8 @@ function decideAllCome(input: PlanInput): SlotRow[] {
   if (state.ended !== null) return [];
   // Without jitter everything is due that has come.
   const policies = { ...spec.policies, jitterMs: 0 };
-  const undue = state.undue && { ...state.undue, dueAt: state.undue.slotAt };
-  const planState = beginPlan({ ...input, spec: { ...spec, policies }, state: { ...state, undue } });
+  const pendingSlot = state.pendingSlot && { ...state.pendingSlot, dueAt: state.pendingSlot.slotAt };
+  const planState = beginPlan({ ...input, spec: { ...spec, policies }, state: { ...state, pendingSlot } });
   const { rule } = planState.input;
   const held = [{ fromAt: Number.NEGATIVE_INFINITY, toAt: now, cause: 'deleted' as const }];
   if (rule.kind === 'calendar') decideDue(planState, { rule, asOfAt: now, held, lateCause: 'deleted' });

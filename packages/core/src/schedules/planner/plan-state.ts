@@ -33,7 +33,9 @@ export interface PlanState {
 export function beginPlan(input: PlanInput): PlanState {
   return {
     input:
-      input.state.undue === null ? input : { ...input, rule: withPendingSlot(input.rule, input.state.undue) },
+      input.state.pendingSlot === null
+        ? input
+        : { ...input, rule: withPendingSlot(input.rule, input.state.pendingSlot) },
     state: { ...input.state, waiting: stillWaiting(input), ownInputs: stillApart(input) },
     rows: [],
     runs: [],
@@ -71,10 +73,10 @@ function stillApart({ state, active, activeCount }: PlanInput): ScheduleState['o
 
 /** Forgets the pending slot once it is decided. The next slot is the rule's first after the edit. */
 export function settlePendingSlot({ state }: PlanState): void {
-  const { undue } = state;
-  if (undue === null || state.cursorAt < undue.slotAt) return;
-  state.cursorAt = Math.max(state.cursorAt, undue.editedAt);
-  state.undue = null;
+  const { pendingSlot } = state;
+  if (pendingSlot === null || state.cursorAt < pendingSlot.slotAt) return;
+  state.cursorAt = Math.max(state.cursorAt, pendingSlot.editedAt);
+  state.pendingSlot = null;
 }
 
 /** A run of equal decisions. */

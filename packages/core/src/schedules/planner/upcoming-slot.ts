@@ -109,11 +109,11 @@ export function* delaySlots(
   firstAt: number,
 ): Generator<ComingSlot, undefined> {
   const { id, rule, spec, state } = schedule;
-  const { undue } = state;
+  const { pendingSlot } = state;
   for (let slotAt: number | null = firstAt; slotAt !== null; ) {
     const ownDueAt =
-      undue?.slotAt === slotAt
-        ? undue.dueAt
+      pendingSlot?.slotAt === slotAt
+        ? pendingSlot.dueAt
         : slotAt + jitterOffsetMs({ id, policies: spec.policies }, slotAt);
     // A paused schedule decides nothing, also of what fell due before.
     const dueAt = Math.max(ownDueAt, state.pause?.untilAt ?? ownDueAt);

@@ -179,7 +179,7 @@ async function fencePair(): Promise<{ source: string; from: string; to: string }
   await arriving.transfer({ ...step, step: 'arrive', place: withoutPassword(from) });
   await arriving.close();
   // So that the move has to write when the store was pruned.
-  await ask(`INSERT INTO ${source}.meta (key, value) VALUES ('pruned_made_at', 1)`);
+  await ask(`INSERT INTO ${source}.meta (key, value) VALUES ('pruned_created_at', 1)`);
   for (const schema of [source, target]) await renumberSet(schema, functionSet.number + 1);
   return { source, from, to };
 }

@@ -368,7 +368,7 @@ class World {
         if (!this.#chance(0.3)) return true;
         this.#mergedInto('delete');
         const { slots, cancelled, finishing, unseenCount } = planDelete(input);
-        const before = withPendingSlot(this.#rule, this.#state.undue);
+        const before = withPendingSlot(this.#rule, this.#state.pendingSlot);
         checkRows(slots, before, this.#state.cursorAt);
         const step = model.delete(reported);
         assert.deepEqual(expand(slots, step, before), step.slots, 'decisions of a deletion');
@@ -422,7 +422,7 @@ class World {
     const rule = planRuleOf(spec, isSameRule || isSameRate ? this.#state.anchorAt : this.#now);
     const byModel = this.#model.edit(reported, { rule, policies: spec.policies, isSameRule });
     assert.equal(edited.applied, byModel.applied, 'applied');
-    const isLeft = edited.plan.state.undue !== null;
+    const isLeft = edited.plan.state.pendingSlot !== null;
     // What came before an old `startAt` is passed over.
     const isSameStart = before.policies.startAt === spec.policies.startAt;
     const keepsCursor = isSameRule && isSameStart && !isLeft;
@@ -440,7 +440,7 @@ class World {
     const { rule } = this;
     if (this.#state !== undefined) {
       // What an edit left undecided stands before what the rule names.
-      const before = withPendingSlot(rule, this.#state.undue);
+      const before = withPendingSlot(rule, this.#state.pendingSlot);
       checkRows(created.slots, before, this.#state.cursorAt);
       assert.deepEqual(expand(created.slots, step, before), step.slots, 'decisions');
     }
@@ -460,11 +460,11 @@ class World {
       const status = this.#jobs.find((one) => one.id === id)?.status ?? 'gone';
       assert.match(status, /^(BLOCKED|PENDING)$/, 'a slot is merged only into a run that has not started');
     }
-    for (const run of created.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.undue ?? null);
+    for (const run of created.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.pendingSlot ?? null);
     if (ruleChangedAt === null && created.slots.length > 0) {
       const lastAt = created.slots.at(-1)?.toAt ?? 0;
-      const editedAt = this.#state?.undue?.editedAt ?? 0;
-      const wasLeft = this.#state?.undue?.slotAt === lastAt;
+      const editedAt = this.#state?.pendingSlot?.editedAt ?? 0;
+      const wasLeft = this.#state?.pendingSlot?.slotAt === lastAt;
       assert.equal(
         created.state.cursorAt,
         wasLeft ? editedAt : lastAt,
@@ -538,9 +538,9 @@ function checkRun(
   run: PlannedRun,
   policies: ResolvedPolicies,
   now: number,
-  undue: ScheduleState['undue'],
+  pendingSlot: ScheduleState['pendingSlot'],
 ): void {
-  const pendingMs = undue?.slotAt === run.slotAt ? undue.dueAt - undue.slotAt : 0;
+  const pendingMs = pendingSlot?.slotAt === run.slotAt ? pendingSlot.dueAt - pendingSlot.slotAt : 0;
   assert.ok(run.dueAt <= now, 'no run is created before it is due');
   assert.ok(run.slotAt === null || run.origin === 'backfill' || run.slotAt <= run.dueAt);
   assert.equal(run.rankDelayMs > 0, run.isCatchUp);

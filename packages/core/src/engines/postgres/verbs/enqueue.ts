@@ -17,7 +17,7 @@ interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
   claimed: LeasedColumns | UniformClaim;
-  looked?: LaneScan | null;
+  scan?: LaneScan | null;
 }
 
 type PreparedGroup = JobSpec[];
@@ -74,7 +74,7 @@ async function callUniform(work: Work, { now, claim }: EnqueueInput, jobs: JobSp
     JSON.stringify(shared),
     claim === undefined ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim),
   ]);
-  if (claim !== undefined) work.scanHints?.update(claim, answer.now, answer.looked);
+  if (claim !== undefined) work.scanHints?.update(claim, answer.now, answer.scan);
   return answer;
 }
 

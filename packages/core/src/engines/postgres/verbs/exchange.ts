@@ -22,12 +22,12 @@ interface Answer {
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
-  looked?: LaneScan | null;
+  scan?: LaneScan | null;
 }
 
 /** See the contract. */
 export async function exchange(work: Work, input: ExchangeInput): Promise<ExchangeReply> {
-  const { looked: scanned, ...reply } = await exchangeOnce(work, input);
+  const { scan: scanned, ...reply } = await exchangeOnce(work, input);
   // A claim with hints found nothing, but a notification may be about a job below them.
   const isInDoubt = scanned?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0;
   if (!isInDoubt) return reply;
@@ -38,7 +38,7 @@ export async function exchange(work: Work, input: ExchangeInput): Promise<Exchan
     const nextLookAt = reply.now + Math.ceil(waitMs);
     return { ...reply, nextDueAt: Math.min(reply.nextDueAt ?? nextLookAt, nextLookAt) };
   }
-  const { looked: _, ...again } = await exchangeOnce(work, input, { isFull: true });
+  const { scan: _, ...again } = await exchangeOnce(work, input, { isFull: true });
   return again;
 }
 
@@ -46,7 +46,7 @@ async function exchangeOnce(
   work: Work,
   input: ExchangeInput,
   how: { isFull?: boolean } = {},
-): Promise<ExchangeReply & Pick<Answer, 'looked'>> {
+): Promise<ExchangeReply & Pick<Answer, 'scan'>> {
   const { claim } = input;
   const asked = claim === null ? null : (work.scanHints?.sent(claim, how) ?? claim);
   const isPlainClaim = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
@@ -54,12 +54,12 @@ async function exchangeOnce(
     isPlainClaim && input.repeat !== true
       ? await claimPlain(work, claim, input.now)
       : await settleAndClaim(work, input, asked);
-  const { now, nextDueAt, more, soloSinceAt, looked: scanned } = reply;
+  const { now, nextDueAt, more, soloSinceAt, scan: scanned } = reply;
   const claimed = toClaimedJobs(work, reply.claimed);
   if (claim !== null) work.scanHints?.update(claim, now, scanned);
   const settled: ExchangeReply['settled'] = input.settle.map(() => 'done');
   for (const position of reply.lost) settled[position] = 'lost';
-  return { now, settled, claimed, nextDueAt, more, soloSinceAt, looked: scanned };
+  return { now, settled, claimed, nextDueAt, more, soloSinceAt, scan: scanned };
 }
 
 /** The ordinary way: whatever is to be settled, and a claim as it is sent. */

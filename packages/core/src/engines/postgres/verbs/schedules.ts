@@ -223,22 +223,22 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
   const { now, claimed } = reply;
   const taken =
-    'made' in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed);
+    'created' in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed);
   return { now, groups: outcomes, claimed: taken };
 }
 
 /** Jobs that were created as RUNNING: all of those that were written together, which this process knows. */
 interface TakenAsCreated {
-  made: [id: string[], fence: number[]];
+  created: [id: string[], fence: number[]];
 }
 
 function takenAsCreated(
   work: Work,
   together: SoleDecision[],
-  { made }: TakenAsCreated,
+  { created }: TakenAsCreated,
   now: number,
 ): ClaimedJob[] {
-  const [ids, fences] = made;
+  const [ids, fences] = created;
   const jobs = new Map(together.map(({ job }) => [job.id, job]));
   const [first] = together;
   work.scanHints?.noteLane((first as SoleDecision).job);

@@ -31,7 +31,7 @@ import { toSlot } from '../rows.ts';
 import { keepable, type Value, type Work } from '../work.ts';
 
 // These keep their names: the fence itself and the schema's version.
-const unfenced = ['moves', 'meta'];
+const unfenced = ['transfers', 'meta'];
 // The tables are locked one after the other, and each waits for whoever works on it.
 const fenceMs = 60_000;
 
@@ -185,7 +185,7 @@ export async function transfer(work: Work, input: TransferInput): Promise<Transf
     await allow(fenceMs);
     await rows('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', ['duly.move']);
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.transfers');
     if (step === 'leave' && !isMarkOf(mark, 'source', input)) {
       refuseFenced(mark, place);
       await rename(rows, '', fencedPrefix);
@@ -208,7 +208,7 @@ export async function transfer(work: Work, input: TransferInput): Promise<Transf
     } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
       if (mark.role === 'target') await clear(rows);
       await rename(rows, fencedPrefix, '');
-      await rows('DELETE FROM duly.moves');
+      await rows('DELETE FROM duly.transfers');
     }
   });
   return stateOf(work, input);
@@ -235,7 +235,7 @@ function leftPlacesRemain() {
 async function stateOf(work: Work, input: TransferInput): Promise<TransferReply> {
   return work.transaction(async (rows) => {
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.transfers');
     const prefix = prefixOf(mark);
     const [fence] = await rows<{ n: number }>(
       'SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM duly.fence',
@@ -286,7 +286,7 @@ export async function importRows(work: Work, input: ImportRowsInput): Promise<Re
   const { insert } = partTables[input.part];
   return work.transaction(async (rows) => {
     const now = await nowOf(rows, input);
-    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.moves');
+    const [mark = null] = await rows<TransferMark>('SELECT role, move, place, at FROM duly.transfers');
     requireArriving(mark, input);
     const byTable = new Map<string, Columns[]>();
     for (const one of input.rows) {
@@ -351,8 +351,8 @@ function prefixOf(mark: TransferMark | null): string {
 }
 
 async function setMark(rows: Rows, { role, move, place, at }: TransferMark): Promise<void> {
-  await rows('DELETE FROM duly.moves');
-  await rows('INSERT INTO duly.moves (role, move, place, at) VALUES ($1, $2, $3, $4)', [
+  await rows('DELETE FROM duly.transfers');
+  await rows('INSERT INTO duly.transfers (role, move, place, at) VALUES ($1, $2, $3, $4)', [
     role,
     move,
     place,

@@ -45,7 +45,7 @@ export function holder(work: Work, input: HolderInput): Omit<GetReply, 'now'> {
 }
 
 function prunedCreatedAt(work: Work): number | null {
-  return work.get<{ value: number }>(statements.meta.read, 'pruned_made_at')?.value ?? null;
+  return work.get<{ value: number }>(statements.meta.read, 'pruned_created_at')?.value ?? null;
 }
 
 function readJob(work: Work, id: string): JobRecord | null {

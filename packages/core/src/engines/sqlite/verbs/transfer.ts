@@ -28,7 +28,7 @@ import type { Work } from '../work.ts';
 import { positionOfRow, rowOfPosition } from './list.ts';
 
 // These keep their names: the fence itself, the schema's version, and the clock by which every call is dated.
-const unfenced = ['moves', 'meta', 'clocks', 'clock_steps'];
+const unfenced = ['transfers', 'meta', 'clocks', 'clock_steps'];
 
 /** How a part lies in this store. `#` in front of a table's name stands for its prefix. */
 interface PartTables {
@@ -131,13 +131,13 @@ export function transfer(work: Work, input: TransferInput): Omit<TransferReply, 
     work.run("UPDATE meta SET value = max(value, ?) WHERE key = 'fence'", fence);
     work.run("DELETE FROM sqlite_sequence WHERE name = 'changes'");
     work.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", rowOfPosition(changes));
-    if (prunedCreatedAt !== null) work.run(statements.meta.write, 'pruned_made_at', prunedCreatedAt);
+    if (prunedCreatedAt !== null) work.run(statements.meta.write, 'pruned_created_at', prunedCreatedAt);
     setMark(work, { role: 'arrived', move, place: from, at });
     work.notifications.add('jobs').add('schedules');
   } else if (step === 'reopen' && mark !== null && mark.move === move && mark.role !== 'arrived') {
     if (mark.role === 'target') clear(work);
     rename(work, fencedPrefix, '');
-    work.run('DELETE FROM moves');
+    work.run('DELETE FROM transfers');
     work.notifications.add('jobs').add('schedules');
   }
   return stateOf(work);
@@ -151,7 +151,7 @@ function stateOf(work: Work): Omit<TransferReply, 'now'> {
     work.get<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', table)?.seq ?? 0;
   const fence = work.get<{ value: number }>("SELECT value FROM meta WHERE key = 'fence'")?.value ?? 0;
   const { value: prunedCreatedAt = null } =
-    work.get<{ value: number }>(statements.meta.read, 'pruned_made_at') ?? {};
+    work.get<{ value: number }>(statements.meta.read, 'pruned_created_at') ?? {};
   return {
     mark,
     counts: countsOf(work, prefix),
@@ -208,8 +208,8 @@ function prefixOf(mark: TransferMark | null): string {
 }
 
 function setMark(work: Work, { role, move, place, at }: TransferMark): void {
-  work.run('DELETE FROM moves');
-  work.run('INSERT INTO moves (role, move, place, at) VALUES (?, ?, ?, ?)', role, move, place, at);
+  work.run('DELETE FROM transfers');
+  work.run('INSERT INTO transfers (role, move, place, at) VALUES (?, ?, ?, ?)', role, move, place, at);
 }
 
 function countsOf(work: Work, prefix: string): TransferCounts {

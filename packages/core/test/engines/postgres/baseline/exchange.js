@@ -99,7 +99,7 @@ const transferParts = [
 	"generations",
 	"schedules",
 	"slots",
-	"folds",
+	"compacted_months",
 	"jobs",
 	"gates",
 	"places",
@@ -200,7 +200,7 @@ var Work = class {
 	}
 	/** What the store says of a move; null: it was never moved. */
 	async mark() {
-		const [row] = await this.#database.query(inSchema("SELECT role, move, place, at FROM duly.moves", this.#schema));
+		const [row] = await this.#database.query(inSchema("SELECT role, move, place, at FROM duly.transfers", this.#schema));
 		return row ?? null;
 	}
 	/** Several statements of this schema, all or nothing. */
@@ -220,7 +220,7 @@ var Work = class {
 			throw raisedError(error) ?? error;
 		}
 		const reply = readAnswer(answer.reply);
-		if (reply.hints !== void 0 && reply.hints !== "") this.#notify([...reply.hints].map((letter) => notificationOf[letter]));
+		if (reply.notifications !== void 0 && reply.notifications !== "") this.#notify([...reply.notifications].map((letter) => notificationOf[letter]));
 		return reply;
 	}
 };
@@ -849,7 +849,7 @@ async function logs(work, input) {
 // packages/core/src/engines/postgres/verbs/exchange.ts
 /** See the contract. */
 async function exchange(work, input) {
-	const { looked: scanned, ...reply } = await exchangeOnce(work, input);
+	const { scan: scanned, ...reply } = await exchangeOnce(work, input);
 	if (!(scanned?.isFull === false && reply.claimed.length === 0 && input.claim?.limit !== 0)) return reply;
 	const leastMs = input.settle.length > 0 ? 1 : 0;
 	const waitMs = Math.max(leastMs, work.scanHints?.waitMs() ?? 0);
@@ -860,14 +860,14 @@ async function exchange(work, input) {
 			nextDueAt: Math.min(reply.nextDueAt ?? nextLookAt, nextLookAt)
 		};
 	}
-	const { looked: _, ...again } = await exchangeOnce(work, input, { isFull: true });
+	const { scan: _, ...again } = await exchangeOnce(work, input, { isFull: true });
 	return again;
 }
 async function exchangeOnce(work, input, how = {}) {
 	const { claim } = input;
 	const asked = claim === null ? null : work.scanHints?.sent(claim, how) ?? claim;
 	const reply = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0 && input.repeat !== true ? await claimPlain(work, claim, input.now) : await settleAndClaim(work, input, asked);
-	const { now, nextDueAt, more, soloSinceAt, looked: scanned } = reply;
+	const { now, nextDueAt, more, soloSinceAt, scan: scanned } = reply;
 	const claimed = toClaimedJobs(work, reply.claimed);
 	if (claim !== null) work.scanHints?.update(claim, now, scanned);
 	const settled = input.settle.map(() => "done");
@@ -879,7 +879,7 @@ async function exchangeOnce(work, input, how = {}) {
 		nextDueAt,
 		more,
 		soloSinceAt,
-		looked: scanned
+		scan: scanned
 	};
 }
 /** The ordinary way: whatever is to be settled, and a claim as it is sent. */

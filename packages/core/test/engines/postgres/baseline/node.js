@@ -513,7 +513,7 @@ var ClaimScanHints = class {
 		const lanes = [...this.#lanes.values()].filter(({ type }) => types.has(type));
 		return {
 			...claim,
-			floors: {
+			scanHints: {
 				lanes,
 				dueAt: this.#dueAt
 			}
@@ -587,7 +587,7 @@ const plainParts = {
 			"job_id"
 		], ...["decided_at", "last_decided_at"]]
 	},
-	folds: {
+	compacted_months: {
 		key: 3,
 		columns: [
 			"schedule_id",
@@ -2288,7 +2288,7 @@ async function callUniform(work, { now, claim }, jobs) {
 		JSON.stringify(shared),
 		claim === void 0 ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim)
 	]);
-	if (claim !== void 0) work.scanHints?.update(claim, answer.now, answer.looked);
+	if (claim !== void 0) work.scanHints?.update(claim, answer.now, answer.scan);
 	return answer;
 }
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
@@ -2826,11 +2826,11 @@ async function send(work, input, together) {
 	return {
 		now,
 		groups: outcomes,
-		claimed: "made" in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed)
+		claimed: "created" in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed)
 	};
 }
-function takenAsCreated(work, together, { made }, now) {
-	const [ids, fences] = made;
+function takenAsCreated(work, together, { created }, now) {
+	const [ids, fences] = created;
 	const jobs = new Map(together.map(({ job }) => [job.id, job]));
 	const [first] = together;
 	work.scanHints?.noteLane(first.job);
@@ -3530,7 +3530,7 @@ async function nowOf$1(work, stamp) {
 	return row.now;
 }
 // packages/core/src/engines/postgres/verbs/transfer.ts
-const unfenced = ["moves", "meta"];
+const unfenced = ["transfers", "meta"];
 const fenceMs = 6e4;
 /** A slot of all stores in the columns that this one has for it. */
 function slotColumns({ slot, policy }) {
@@ -3704,7 +3704,7 @@ async function transfer(work, input) {
 		await allow(fenceMs);
 		await rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", ["duly.move"]);
 		const now = await nowOf(rows, input);
-		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.moves");
+		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.transfers");
 		if (step === "leave" && !isMarkOf(mark, "source", input)) {
 			refuseFenced(mark, place);
 			await rename(rows, "", fencedPrefix);
@@ -3742,7 +3742,7 @@ async function transfer(work, input) {
 		} else if (step === "reopen" && mark !== null && mark.move === move && mark.role !== "arrived") {
 			if (mark.role === "target") await clear(rows);
 			await rename(rows, fencedPrefix, "");
-			await rows("DELETE FROM duly.moves");
+			await rows("DELETE FROM duly.transfers");
 		}
 	});
 	return stateOf(work, input);
@@ -3775,7 +3775,7 @@ function leftPlacesRemain() {
 async function stateOf(work, input) {
 	return work.transaction(async (rows) => {
 		const now = await nowOf(rows, input);
-		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.moves");
+		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.transfers");
 		const prefix = prefixOf(mark);
 		const [fence] = await rows("SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS n FROM duly.fence");
 		const [feed] = await rows(named(`SELECT first_position + n - 1 + (SELECT coalesce(sum(c.n), 0)::bigint FROM #changes c WHERE NOT pg_visible_in_snapshot(c.xid, p.seen)) AS n
@@ -3817,7 +3817,7 @@ async function importRows(work, input) {
 	const { insert } = partTables[input.part];
 	return work.transaction(async (rows) => {
 		const now = await nowOf(rows, input);
-		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.moves");
+		const [mark = null] = await rows("SELECT role, move, place, at FROM duly.transfers");
 		requireArriving(mark, input);
 		const byTable = /* @__PURE__ */ new Map();
 		for (const one of input.rows) for (const [table, row] of insert(one, now)) {
@@ -3855,8 +3855,8 @@ function prefixOf(mark) {
 	return mark === null || mark.role === "arrived" ? "" : fencedPrefix;
 }
 async function setMark(rows, { role, move, place, at }) {
-	await rows("DELETE FROM duly.moves");
-	await rows("INSERT INTO duly.moves (role, move, place, at) VALUES ($1, $2, $3, $4)", [
+	await rows("DELETE FROM duly.transfers");
+	await rows("INSERT INTO duly.transfers (role, move, place, at) VALUES ($1, $2, $3, $4)", [
 		role,
 		move,
 		place,

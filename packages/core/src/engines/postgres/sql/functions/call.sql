@@ -5,26 +5,26 @@ CREATE FUNCTION duly.now(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
--- Hints are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.add_notification(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_hints text := coalesce(current_setting('duly_work.hints', true), '');
+-- Notifications are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
+CREATE FUNCTION duly.add_notification(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_notifications text := coalesce(current_setting('duly_work.notifications', true), '');
 BEGIN
-  IF strpos(v_hints, p_hint) = 0 THEN PERFORM set_config('duly_work.hints', v_hints || p_hint, true); END IF;
+  IF strpos(v_notifications, p_notification) = 0 THEN PERFORM set_config('duly_work.notifications', v_notifications || p_notification, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.drop_notification(p_hint text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.drop_notification(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('duly_work.hints', replace(coalesce(current_setting('duly_work.hints', true), ''), p_hint, ''), true);
+  PERFORM set_config('duly_work.notifications', replace(coalesce(current_setting('duly_work.notifications', true), ''), p_notification, ''), true);
 END $$;
 
 CREATE FUNCTION duly.notifications() RETURNS text LANGUAGE sql AS $$
-  SELECT coalesce(current_setting('duly_work.hints', true), '')
+  SELECT coalesce(current_setting('duly_work.notifications', true), '')
 $$;
 
 -- Begins a call: no notifications yet, and the instant that rules it.
 CREATE FUNCTION duly.begin(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM set_config('duly_work.hints', '', true);
+  PERFORM set_config('duly_work.notifications', '', true);
   RETURN duly.now(p_now);
 END $$;
 

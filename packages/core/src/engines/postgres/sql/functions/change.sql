@@ -77,5 +77,5 @@ BEGIN
   FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
     IF duly.apply_action(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'ids', array_to_json(v_done))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'ids', array_to_json(v_done))::text;
 END $$;

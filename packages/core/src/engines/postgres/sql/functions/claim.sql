@@ -83,10 +83,10 @@ END $$;
 -- `next_at`: when the next job of these tasks falls due, or a pause ends.
 --
 -- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
--- more pages, and says so: `looked` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
+-- more pages, and says so: `scan` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
 -- `floors` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
 CREATE FUNCTION duly.claim(
-  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT looked json)
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
@@ -105,10 +105,10 @@ DECLARE
   v_row tid;
   v_rank bigint;
   v_lanes text[];
-  v_floors bigint[];
+  v_scan_hints bigint[];
   v_last_rank bigint;
   v_rows tid[];
-  v_floor jsonb := p_claim -> 'floors';
+  v_floor jsonb := p_claim -> 'scanHints';
   v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
   v_read bigint := duly.pages_read();
 BEGIN
@@ -225,10 +225,10 @@ BEGIN
           AND (j.version, j.queue) > (l.version, l.queue)
         ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors FROM lane l;
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints FROM lane l;
   ELSE
     SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
     FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)
     JOIN jsonb_to_recordset(v_floor -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
       ON l.type = w.type AND l.version <= w.version
@@ -239,14 +239,14 @@ BEGIN
   END IF;
   v_read := v_read + duly.pages_read();
   IF v_floor IS NOT NULL OR v_read > 300 THEN
-    looked := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
+    scan := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
-      FROM unnest(v_types, v_versions, v_lanes, v_floors) AS l (type, version, queue, rank)));
+      FROM unnest(v_types, v_versions, v_lanes, v_scan_hints) AS l (type, version, queue, rank)));
   END IF;
   IF v_closed <> '{}' OR v_queues IS NOT NULL THEN
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_floors
-    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
+    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, rank)
     WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
   END IF;
 
@@ -255,7 +255,7 @@ BEGIN
     SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
       SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
       WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-        AND j.rank >= v_floors[1]
+        AND j.rank >= v_scan_hints[1]
         AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
       ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
     IF v_rows IS NOT NULL THEN
@@ -269,7 +269,7 @@ BEGIN
     -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
     -- To lock the heads of every lane and throw most away would hide them from the other workers.
     WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_floors) AS l (type, version, queue, n, floor)),
+      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, floor)),
     head AS (
       SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
       FROM lane l CROSS JOIN LATERAL (
@@ -293,11 +293,11 @@ BEGIN
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
-CREATE FUNCTION duly.claimed_all(p_claimed json, p_made text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.claimed_all(p_claimed json, p_created text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
 BEGIN
-  IF cardinality(p_made) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
-  RETURN p_made <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
+  IF cardinality(p_created) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
+  RETURN p_created <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
 -- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange

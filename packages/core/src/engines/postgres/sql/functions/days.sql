@@ -16,7 +16,7 @@ DECLARE
   v_today bigint := v_now / 86400000;
   v_day bigint;
   v_name text;
-  v_made bigint;
+  v_created bigint;
   v_jobs bigint := 0;
   v_n bigint;
   v_ids text[];
@@ -55,9 +55,9 @@ BEGIN
     EXECUTE format('WITH gone AS (
         DELETE FROM duly.finished WHERE prune_at < %1$s AND id IN (SELECT id FROM duly.finished WHERE prune_at < %1$s LIMIT %2$s)
         RETURNING id, created_at)
-      SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_made, v_jobs;
+      SELECT array_agg(id), max(created_at), count(*) FROM gone', v_today * 86400000, p_limit) INTO v_ids, v_created, v_jobs;
     IF v_jobs > 0 THEN
-      PERFORM duly.note_pruned(v_made);
+      PERFORM duly.note_pruned(v_created);
       PERFORM duly.forget(v_ids);
     END IF;
     RETURN json_build_object('now', v_now, 'jobs', v_jobs, 'more', v_jobs >= p_limit)::text;
@@ -67,8 +67,8 @@ BEGIN
   IF v_name IS NULL THEN RETURN json_build_object('now', v_now, 'jobs', 0, 'more', false)::text; END IF;
   BEGIN
     -- Ids are time-ordered, so the last one tells when the newest of these jobs was made.
-    EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_made;
-    IF v_made IS NOT NULL THEN PERFORM duly.note_pruned(v_made); END IF;
+    EXECUTE format('SELECT created_at FROM duly.%I ORDER BY id DESC LIMIT 1', v_name) INTO v_created;
+    IF v_created IS NOT NULL THEN PERFORM duly.note_pruned(v_created); END IF;
     -- A day of millions would take longer than a call may: then what hangs on its jobs goes by and by, and the day with the last of it.
     FOREACH v_what IN ARRAY ARRAY['logs o JOIN duly.%I f ON f.id = o.job_id', 'children o JOIN duly.%I f ON f.id = o.parent_id',
       'journal o JOIN duly.%I f ON ''job:'' || f.id = o.scope'] LOOP

@@ -1,10 +1,10 @@
 -- Helpers that deciding and editing schedules share.
 
 -- Whether the runs that are to be told something still wait, and so will hear it. Locks them: a claim that comes now passes them over.
-CREATE FUNCTION duly.all_wait(p_told jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.all_wait(p_reported jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_id text;
 BEGIN
-  FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_told, '[]')) t ORDER BY 1 LOOP
+  FOR v_id IN SELECT t ->> 'id' FROM jsonb_array_elements(coalesce(p_reported, '[]')) t ORDER BY 1 LOOP
     PERFORM 1 FROM duly.jobs WHERE id = v_id AND status IN ('SCHEDULED', 'PENDING', 'BLOCKED') FOR UPDATE;
     IF NOT FOUND THEN RETURN false; END IF;
   END LOOP;
@@ -12,10 +12,10 @@ BEGIN
 END $$;
 
 -- Gives runs that wait behind others their new details.
-CREATE FUNCTION duly.set_slot_details(p_told jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.set_slot_details(p_reported jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE duly.jobs j SET slot_details = t.details
-  FROM jsonb_to_recordset(coalesce(p_told, '[]')) AS t (id text, details text)
+  FROM jsonb_to_recordset(coalesce(p_reported, '[]')) AS t (id text, details text)
   WHERE j.id = ANY (ARRAY[t.id]) AND j.slot IS NOT NULL;
 END $$;
 

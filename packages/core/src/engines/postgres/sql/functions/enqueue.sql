@@ -338,7 +338,7 @@ DECLARE
   v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
   v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
 BEGIN
-  WITH made AS (
+  WITH created AS (
     INSERT INTO duly.jobs (
       {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at,
       max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -364,19 +364,19 @@ BEGIN
         coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.refuse_late(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
   PERFORM duly.add_notification('j');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
--- `p_made` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_created(p_now bigint, p_claim jsonb, p_repeat boolean, p_made text[]) RETURNS json LANGUAGE plpgsql AS $$
+-- `p_created` null: more happened than that jobs were made, and the others may have to know.
+CREATE FUNCTION duly.claim_created(p_now bigint, p_claim jsonb, p_repeat boolean, p_created text[]) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim(p_now, p_claim, p_repeat);
-  IF p_made IS NOT NULL AND duly.claimed_all(v_claim.claimed, p_made) THEN PERFORM duly.drop_notification('j'); END IF;
+  IF p_created IS NOT NULL AND duly.claimed_all(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification('j'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -392,7 +392,7 @@ DECLARE
   v_group jsonb;
   v_spec jsonb;
   v_keyed jsonb;
-  v_made text[];
+  v_created text[];
   v_claimed json;
   v_state text;
   v_message text;
@@ -401,9 +401,9 @@ DECLARE
 BEGIN
   IF p_plain IS NOT NULL THEN
     IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain(v_now, p_plain); END IF;
-    IF p_claim IS NOT NULL THEN v_made := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_created(v_now, p_claim, p_repeat, v_made);
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'claimed', v_claimed)::text;
+    IF p_claim IS NOT NULL THEN v_created := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
+    v_claimed := duly.claim_created(v_now, p_claim, p_repeat, v_created);
+    RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'claimed', v_claimed)::text;
   END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
@@ -436,8 +436,8 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys(v_keyed); END IF;
-  v_claimed := duly.claim_created(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_made END);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
+  v_claimed := duly.claim_created(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_created END);
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
@@ -470,9 +470,9 @@ BEGIN
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
       WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer >= p_count)
     AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
-    AND CASE WHEN p_claim -> 'floors' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+    AND CASE WHEN p_claim -> 'scanHints' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
       ELSE NOT EXISTS (
-        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'floors' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'scanHints' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
         CROSS JOIN LATERAL (
           SELECT 1 FROM duly.jobs j
           WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
@@ -483,7 +483,7 @@ BEGIN
     AND NOT EXISTS (
       SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
         SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
-          AND j.due_at >= coalesce((p_claim -> 'floors' ->> 'dueAt')::bigint, -9223372036854775808)
+          AND j.due_at >= coalesce((p_claim -> 'scanHints' ->> 'dueAt')::bigint, -9223372036854775808)
         LIMIT 1) d);
 END $$;
 
@@ -506,7 +506,7 @@ DECLARE
 BEGIN
   IF p_claim IS NULL THEN
     -- One statement: see claim_alone.
-    WITH made AS (
+    WITH created AS (
       INSERT INTO duly.jobs (
         {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
       SELECT {{job.caller -serial | c."%field" | , | id=j.id | input=coalesce(j.input, c.input)}},
@@ -523,7 +523,7 @@ BEGIN
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'created', 0)::text;
     PERFORM duly.refuse_late(p_ids);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'hints', 'j')::text;
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'j')::text;
   END IF;
   v_read := duly.pages_read();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -533,7 +533,7 @@ BEGIN
   IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
     v_read := duly.pages_read() - v_read;
     v_fence := nextval('duly.fence');
-    WITH made AS (
+    WITH created AS (
       INSERT INTO duly.jobs (
         {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
         fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
@@ -543,14 +543,14 @@ BEGIN
       RETURNING seq),
     leased AS (
       INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM made)
+      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM created)
     INSERT INTO duly.changes (at, n, entries) VALUES
       (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
       (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
     PERFORM duly.refuse_late(p_ids);
     -- See claim: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'looked', CASE WHEN p_claim -> 'floors' IS NOT NULL OR v_read > 300 THEN
-      json_build_object('isFull', p_claim -> 'floors' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
+    RETURN json_build_object('now', v_now, 'scan', CASE WHEN p_claim -> 'scanHints' IS NOT NULL OR v_read > 300 THEN
+      json_build_object('isFull', p_claim -> 'scanHints' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
       'claimed', json_build_object(
       'columns', json_build_array(
         {{job.claimColumns | CASE WHEN s."%field" IS NOT NULL THEN json_build_array(s."%field") END | ,
@@ -569,9 +569,9 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
   PERFORM duly.refuse_late(p_ids);
-  PERFORM set_config('duly_work.hints', '', true);
+  PERFORM set_config('duly_work.notifications', '', true);
   v_claim := duly.claim(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
-  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'looked', v_claim.looked, 'hints',
+  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
     CASE WHEN duly.claimed_all(v_claim.claimed, p_ids) THEN duly.notifications() ELSE 'j' || replace(duly.notifications(), 'j', '') END)::text;
 END $$;

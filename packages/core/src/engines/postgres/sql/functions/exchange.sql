@@ -39,10 +39,10 @@ BEGIN
     END LOOP;
   END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
+    RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
       'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
-    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'looked', v_claim.looked)::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+    'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'scan', v_claim.scan)::text;
 END $$;

@@ -75,7 +75,7 @@ BEGIN
       "retentionMs" bigint, "deadRetentionMs" bigint);
     IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
       AND duly.takes_just(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
-      WITH made AS (
+      WITH created AS (
         INSERT INTO duly.jobs (
           {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
           fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -88,16 +88,16 @@ BEGIN
         RETURNING id, seq, fence),
       leased AS (
         INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM made)
-      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM made;
+        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM created)
+      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM created;
       INSERT INTO duly.changes (at, n, entries) VALUES
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
         (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
       -- Whoever sent them knows the rest.
-      RETURN json_build_object('made', v_columns);
+      RETURN json_build_object('created', v_columns);
     END IF;
   END IF;
-  WITH made AS (
+  WITH created AS (
     INSERT INTO duly.jobs (
       {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
       schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
@@ -115,7 +115,7 @@ BEGIN
     ORDER BY j.place
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM made;
+  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.add_notification('j');
   RETURN NULL;
 END $$;
@@ -126,7 +126,7 @@ END $$;
 CREATE FUNCTION duly.fire(
   p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
   p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
-  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_made text[])
+  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -156,7 +156,7 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.claimed_all(v_claimed, p_made) THEN PERFORM duly.drop_notification('j'); END IF;
+    IF duly.claimed_all(v_claimed, p_created) THEN PERFORM duly.drop_notification('j'); END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;

@@ -5,7 +5,7 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin(p_now);
-  v_made bigint;
+  v_created bigint;
   v_lock duly.locks;
 BEGIN
   LOOP
@@ -26,9 +26,9 @@ BEGIN
     ON CONFLICT (name) DO NOTHING RETURNING * INTO v_lock;
     CONTINUE WHEN NOT FOUND;
     -- Somebody who was making it may have been waited for, until it was made and given back.
-    v_made := duly.after_lock(duly.now(p_now));
-    IF v_made > v_now THEN
-      v_now := v_made;
+    v_created := duly.after_lock(duly.now(p_now));
+    IF v_created > v_now THEN
+      v_now := v_created;
       UPDATE duly.locks SET until_at = v_now + p_ttl_ms WHERE name = p_name RETURNING * INTO v_lock;
     END IF;
     EXIT;
@@ -56,5 +56,5 @@ BEGIN
     v_kept := v_kept || FOUND;
   END LOOP;
   IF p_ttl_ms IS NULL THEN PERFORM duly.add_notification('l'); END IF;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'kept', to_json(v_kept))::text;
 END $$;

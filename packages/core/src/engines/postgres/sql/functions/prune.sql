@@ -2,7 +2,7 @@
 CREATE FUNCTION duly.fold_slots(p_before bigint, p_starts bigint[], p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   v_slot duly.slots;
-  v_fold duly.folds;
+  v_compacted duly.compacted_months;
   v_start bigint;
   v_known boolean;
   v_least bigint;
@@ -21,15 +21,15 @@ BEGIN
     WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND from_at = v_slot.from_at;
     v_known := EXISTS (SELECT 1 FROM duly.schedules WHERE id = v_slot.schedule_id);
     -- Nobody can name it any more once the audit has forgotten it too; what was folded before goes with it.
-    IF NOT v_known THEN DELETE FROM duly.folds WHERE schedule_id = v_slot.schedule_id; END IF;
+    IF NOT v_known THEN DELETE FROM duly.compacted_months WHERE schedule_id = v_slot.schedule_id; END IF;
     SELECT max(s) INTO v_start FROM unnest(p_starts) s WHERE s <= v_slot.from_at;
     CONTINUE WHEN NOT v_known OR v_start IS NULL;
     -- What nobody counted has a slot at least at each of its ends.
     v_least := coalesce(v_slot.count, CASE WHEN v_slot.from_at = v_slot.to_at THEN 1 ELSE 2 END);
     v_exact := (v_slot.count IS NOT NULL OR v_slot.from_at = v_slot.to_at)::integer;
-    SELECT * INTO v_fold FROM duly.folds
+    SELECT * INTO v_compacted FROM duly.compacted_months
     WHERE schedule_id = v_slot.schedule_id AND generation = v_slot.generation AND start_at = v_start FOR UPDATE;
-    v_counts := coalesce(v_fold.counts::jsonb, '[]');
+    v_counts := coalesce(v_compacted.counts::jsonb, '[]');
     SELECT (i - 1)::integer INTO v_at FROM jsonb_array_elements(v_counts) WITH ORDINALITY AS c (c, i) WHERE c ->> 0 = v_slot.decision;
     IF v_at IS NULL THEN
       v_counts := v_counts || jsonb_build_array(jsonb_build_array(v_slot.decision, v_least, v_exact));
@@ -37,7 +37,7 @@ BEGIN
       v_counts := jsonb_set(v_counts, ARRAY[v_at::text], jsonb_build_array(v_slot.decision,
         (v_counts -> v_at ->> 1)::bigint + v_least, least((v_counts -> v_at ->> 2)::integer, v_exact)));
     END IF;
-    INSERT INTO duly.folds AS f (schedule_id, generation, start_at, from_at, to_at, counts)
+    INSERT INTO duly.compacted_months AS f (schedule_id, generation, start_at, from_at, to_at, counts)
     VALUES (v_slot.schedule_id, v_slot.generation, v_start, v_slot.from_at, v_slot.to_at, v_counts::text)
     ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
     SET from_at = least(f.from_at, excluded.from_at), to_at = greatest(f.to_at, excluded.to_at), counts = excluded.counts;
@@ -46,9 +46,9 @@ BEGIN
 END $$;
 
 -- Remembers the newest instant at which a job was made that is forgotten now: an id made later was never here.
-CREATE FUNCTION duly.note_pruned(p_made_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION duly.note_pruned(p_created_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_made_at', p_made_at)
+  INSERT INTO duly.meta AS m (key, value) VALUES ('pruned_created_at', p_created_at)
   ON CONFLICT (key) DO UPDATE SET value = greatest(m.value, excluded.value);
 END $$;
 
@@ -61,7 +61,7 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin(p_now);
   v_ids text[];
-  v_made bigint;
+  v_created bigint;
   v_jobs integer;
   v_keys integer;
   v_values integer;
@@ -81,10 +81,10 @@ BEGIN
   others AS (
     DELETE FROM duly.finished_other f WHERE f.ctid = ANY (ARRAY(SELECT tid FROM old WHERE NOT dead)) AND coalesce(f.prune_at <= v_now, false)
     RETURNING f.id, f.created_at)
-  SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_made FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
+  SELECT array_agg(g.id), max(g.created_at) INTO v_ids, v_created FROM (SELECT * FROM letters UNION ALL SELECT * FROM others) g;
   v_jobs := coalesce(cardinality(v_ids), 0);
   IF v_jobs > 0 THEN
-    PERFORM duly.note_pruned(v_made);
+    PERFORM duly.note_pruned(v_created);
     PERFORM duly.forget(v_ids);
   END IF;
   DELETE FROM duly.dedupes WHERE ctid = ANY (ARRAY(

@@ -42,6 +42,6 @@ BEGIN
   -- When the next lease or start deadline ends.
   SELECT least((SELECT min(until_at) FROM duly.leases),
     (SELECT expire_at + 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL ORDER BY expire_at LIMIT 1)) INTO v_next;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'jobs', coalesce(v_jobs, '[]'::json), 'expired', v_expired,
     'promoted', v_promoted.moved, 'more', NOT v_promoted.is_all OR v_expired >= p_limit OR v_count >= p_limit, 'nextAt', v_next)::text;
 END $$;

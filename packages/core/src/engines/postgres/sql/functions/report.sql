@@ -35,5 +35,5 @@ BEGIN
       PERFORM duly.changed(v_now, v_one ->> 'id', v_type, 'RUNNING', 'log', NULL);
     END IF;
   END LOOP;
-  RETURN json_build_object('now', v_now, 'hints', duly.notifications(), 'kept', to_json(v_kept))::text;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'kept', to_json(v_kept))::text;
 END $$;

@@ -164,15 +164,15 @@ END $$;
 -- Records one outcome. A lease that is no longer the caller's fails the whole transaction: what else was done in it must not stay.
 -- Serial keys are not locked: others would wait for them until the commit, and so would every other key that shares the lock.
 -- call: settleInTransaction
-CREATE FUNCTION duly.settle_within(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
+CREATE FUNCTION duly.settle_in_transaction(p_now bigint, p_settle jsonb) RETURNS text LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_reply text;
 BEGIN
-  PERFORM set_config('duly_work.within', '1', true);
+  PERFORM set_config('duly_work.user_transaction', '1', true);
   v_reply := duly.exchange(p_now, NULL, NULL, NULL, NULL, p_settle, NULL, false);
-  PERFORM set_config('duly_work.within', '', true);
+  PERFORM set_config('duly_work.user_transaction', '', true);
   IF json_array_length(v_reply::json -> 'lost') > 0 THEN
     RAISE EXCEPTION USING ERRCODE = 'DU003',
       MESSAGE = format('Job "%s" is no longer held by this attempt, so the transaction that should complete it fails.', p_settle -> 0 ->> 'id'),

@@ -29,7 +29,7 @@ $$;
 
 -- Whether this is a settlement in a transaction of the user's own, which must hold nothing until they commit that others want too.
 CREATE FUNCTION duly.in_user_transaction() RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce(current_setting('duly_work.within', true), '') = '1'
+  SELECT coalesce(current_setting('duly_work.user_transaction', true), '') = '1'
 $$;
 
 CREATE FUNCTION duly.lock_serial(p_ref text) RETURNS void LANGUAGE plpgsql AS $$
@@ -345,10 +345,10 @@ DECLARE
   v_id text;
   v_serials integer;
   v_job duly.jobs;
-  v_hints text;
+  v_notifications text;
 BEGIN
   IF EXISTS (SELECT 1 FROM duly.left_places) THEN PERFORM duly.tidy_places(p_now); END IF;
-  v_hints := duly.notifications();
+  v_notifications := duly.notifications();
   SELECT array_agg(w.id ORDER BY w.due_at, w.seq), count(*), coalesce(bool_and(w.n < p_limit), true),
     count(*) FILTER (WHERE w.serial IS NOT NULL AND w.status = 'SCHEDULED')
   INTO v_ids, moved, is_all, v_serials
@@ -386,7 +386,7 @@ BEGIN
     IF FOUND THEN PERFORM duly.enter(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
-  IF strpos(v_hints, 'j') = 0 THEN PERFORM duly.drop_notification('j'); END IF;
+  IF strpos(v_notifications, 'j') = 0 THEN PERFORM duly.drop_notification('j'); END IF;
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.

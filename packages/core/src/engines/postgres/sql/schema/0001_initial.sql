@@ -8,7 +8,7 @@ INSERT INTO duly.meta (key, value) VALUES ('store', floor(random() * 90071992547
 
 -- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one and meta
 -- begin with moved_, so that whoever comes with an ordinary statement finds nothing.
-CREATE TABLE duly.moves (
+CREATE TABLE duly.transfers (
   role   text NOT NULL,
   move   text NOT NULL,
   place  text NOT NULL,
@@ -336,7 +336,7 @@ CREATE TABLE duly.slots (
 CREATE INDEX slots_decided ON duly.slots (decided_at);
 
 -- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
-CREATE TABLE duly.folds (
+CREATE TABLE duly.compacted_months (
   schedule_id  text COLLATE "C" NOT NULL,
   generation   integer NOT NULL,
   start_at     bigint NOT NULL,

@@ -2,14 +2,14 @@
 -- name: get
 SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now($1::bigint) AS now) n
-LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN duly.meta m ON m.key = 'pruned_created_at'
 LEFT JOIN duly.found(ARRAY(SELECT jsonb_array_elements_text($2::jsonb))) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC
 
 -- name: holder
 SELECT n.now, m.value AS pruned, j.*
 FROM (SELECT duly.now($1::bigint) AS now) n
-LEFT JOIN duly.meta m ON m.key = 'pruned_made_at'
+LEFT JOIN duly.meta m ON m.key = 'pruned_created_at'
 LEFT JOIN LATERAL (SELECT duly.holder(n.now, $2::text, $3::text, $4::text) AS id) h ON true
 LEFT JOIN LATERAL duly.found(ARRAY[h.id]) j ON true
 ORDER BY j.finished_at DESC NULLS FIRST, j.seq DESC

@@ -7,5 +7,5 @@ LEFT JOIN LATERAL (
 ORDER BY s.generation DESC, s.from_at DESC
 
 -- name: compactedRows
-SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.folds
+SELECT generation, start_at AS "startAt", from_at AS "fromAt", to_at AS "toAt", counts FROM duly.compacted_months
 WHERE schedule_id = $1::text AND to_at >= $2::bigint AND from_at < $3::bigint ORDER BY generation DESC, start_at DESC LIMIT $4::bigint

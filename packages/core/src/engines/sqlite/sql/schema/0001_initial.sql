@@ -4,7 +4,7 @@ INSERT INTO meta (key, value) VALUES ('fence', 0);
 
 -- That the store was moved away, or is being moved here: at most one row. While it is fenced the names of all tables but this one, meta and
 -- the clock's begin with moved_, so that whoever comes with an ordinary statement finds nothing.
-CREATE TABLE moves (
+CREATE TABLE transfers (
   role   TEXT NOT NULL,
   move   TEXT NOT NULL,
   place  TEXT NOT NULL,
@@ -275,7 +275,7 @@ CREATE TABLE slots (
 CREATE INDEX slots_decided ON slots (decided_at);
 
 -- Old ledger rows, folded into one for each span (a month) with counts by decision: a JSON list of [decision, count, exact].
-CREATE TABLE folds (
+CREATE TABLE compacted_months (
   schedule_id  TEXT NOT NULL,
   generation   INTEGER NOT NULL,
   start_at     INTEGER NOT NULL,

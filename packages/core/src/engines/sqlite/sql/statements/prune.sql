@@ -2,7 +2,7 @@
 SELECT seq, id, created_at AS createdAt FROM finished INDEXED BY finished_prune WHERE prune_at <= ? ORDER BY prune_at LIMIT ? + 0
 
 -- name: remember
-INSERT INTO meta (key, value) VALUES ('pruned_made_at', ?)
+INSERT INTO meta (key, value) VALUES ('pruned_created_at', ?)
 ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)
 
 -- What is kept of these jobs, and beside them, in one statement each.

@@ -114,16 +114,16 @@ WHERE decided_at < :before AND last_decided_at < :before ORDER BY decided_at LIM
 DELETE FROM slots WHERE schedule_id = ? AND generation = ? AND from_at = ?
 
 -- name: readCompactedRow
-SELECT from_at AS fromAt, to_at AS toAt, counts FROM folds WHERE schedule_id = ? AND generation = ? AND start_at = ?
+SELECT from_at AS fromAt, to_at AS toAt, counts FROM compacted_months WHERE schedule_id = ? AND generation = ? AND start_at = ?
 
 -- name: writeCompactedRow
-INSERT INTO folds (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO compacted_months (schedule_id, generation, start_at, from_at, to_at, counts) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (schedule_id, generation, start_at) DO UPDATE
 SET from_at = excluded.from_at, to_at = excluded.to_at, counts = excluded.counts
 
 -- name: forgetCompacted
-DELETE FROM folds WHERE schedule_id = ?
+DELETE FROM compacted_months WHERE schedule_id = ?
 
 -- name: compactedRows
-SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM folds
+SELECT generation, start_at AS startAt, from_at AS fromAt, to_at AS toAt, counts FROM compacted_months
 WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, start_at DESC LIMIT ? + 0
