@@ -17,19 +17,19 @@ const scanned = (tookMs: number) => ({ isFull: true, pages: tookMs * 100, isAllP
 describe('claim scan hints', () => {
   const tasks = [{ type: 'mail', version: 2, limit: 5 }];
   const lane = { type: 'mail', version: 2, queue: 'default' };
-  const floorsOf = (sent: object) => (sent as { floors?: { lanes: object[]; dueAt: number } }).floors ?? null;
+  const hintsOf = (sent: object) => (sent as { scanHints?: { lanes: object[]; dueAt: number } }).scanHints ?? null;
 
   it('begin after a long scan, follow the live jobs, and end with the next full scan', async () => {
     const clock = createManualClock();
     const hints = new ClaimScanHints(clock);
     const claim = claimRequest({ tasks });
     hints.noteLane(lane);
-    assert.equal(floorsOf(hints.sent(claim)), null, 'no scan was long yet');
+    assert.equal(hintsOf(hints.sent(claim)), null, 'no scan was long yet');
     hints.update(claim, noonAt, {
       ...scanned(20),
       lanes: [{ ...lane, queue: 'slow', rank: noonAt - hourMs }],
     });
-    assert.deepEqual(floorsOf(hints.sent(claim)), {
+    assert.deepEqual(hintsOf(hints.sent(claim)), {
       lanes: [
         { ...lane, rank: noonAt - 1_000 },
         { ...lane, queue: 'slow', rank: noonAt - hourMs },
@@ -37,19 +37,19 @@ describe('claim scan hints', () => {
       dueAt: noonAt - 1_000,
     });
     hints.update(claim, noonAt + 5, { ...scanned(1), isFull: false, lanes: [{ ...lane, rank: noonAt + 2 }] });
-    assert.deepEqual(floorsOf(hints.sent(claim))?.lanes, [
+    assert.deepEqual(hintsOf(hints.sent(claim))?.lanes, [
       { ...lane, rank: noonAt + 2 },
       { ...lane, queue: 'slow', rank: noonAt - 995 },
     ]);
-    assert.equal(floorsOf(hints.sent(claim, { isFull: true })), null);
+    assert.equal(hintsOf(hints.sent(claim, { isFull: true })), null);
     assert.equal(hints.waitMs(), 80);
     await clock.advance(80);
     assert.equal(hints.waitMs(), 0);
     await clock.advance(121);
-    assert.equal(floorsOf(hints.sent(claim)), null, 'ten times its cost has passed');
+    assert.equal(hintsOf(hints.sent(claim)), null, 'ten times its cost has passed');
     hints.update(claim, noonAt + 201, null);
     await clock.advance(1);
-    assert.equal(floorsOf(hints.sent(claim)), null, 'the scan was short');
+    assert.equal(hintsOf(hints.sent(claim)), null, 'the scan was short');
     assert.equal(hints.waitMs(), 0);
   });
 
@@ -59,9 +59,9 @@ describe('claim scan hints', () => {
     hints.noteLane({ ...lane, type: 'other' });
     hints.noteLane(lane);
     hints.update(claim, noonAt, scanned(20));
-    assert.equal(floorsOf(hints.sent(claim))?.lanes.length, 1);
+    assert.equal(hintsOf(hints.sent(claim))?.lanes.length, 1);
     for (let n = 0; n < 300; n++) hints.noteLane({ ...lane, queue: `q${n}` });
-    assert.equal(floorsOf(hints.sent(claim)), null);
+    assert.equal(hintsOf(hints.sent(claim)), null);
   });
 });
 

@@ -460,7 +460,8 @@ class World {
       const status = this.#jobs.find((one) => one.id === id)?.status ?? 'gone';
       assert.match(status, /^(BLOCKED|PENDING)$/, 'a slot is merged only into a run that has not started');
     }
-    for (const run of created.runs) checkRun(run, this.#spec.policies, this.#now, this.#state?.pendingSlot ?? null);
+    for (const run of created.runs)
+      checkRun(run, this.#spec.policies, this.#now, this.#state?.pendingSlot ?? null);
     if (ruleChangedAt === null && created.slots.length > 0) {
       const lastAt = created.slots.at(-1)?.toAt ?? 0;
       const editedAt = this.#state?.pendingSlot?.editedAt ?? 0;
