@@ -17,7 +17,8 @@ const scanned = (tookMs: number) => ({ isFull: true, pages: tookMs * 100, isAllP
 describe('claim scan hints', () => {
   const tasks = [{ type: 'mail', version: 2, limit: 5 }];
   const lane = { type: 'mail', version: 2, queue: 'default' };
-  const hintsOf = (sent: object) => (sent as { scanHints?: { lanes: object[]; dueAt: number } }).scanHints ?? null;
+  const hintsOf = (sent: object) =>
+    (sent as { scanHints?: { lanes: object[]; dueAt: number } }).scanHints ?? null;
 
   it('begin after a long scan, follow the live jobs, and end with the next full scan', async () => {
     const clock = createManualClock();

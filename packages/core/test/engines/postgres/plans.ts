@@ -417,7 +417,7 @@ const readsWhole: Record<string, string> = { reap: 'leases' };
 const depthFactor = 3;
 const tolerance = 1.2;
 /** Called by other functions alone, or in a transaction of the user's own, or rolled back. */
-const calledInside = new Set(['enqueue', 'settle_within', 'warm_up']);
+const calledInside = new Set(['enqueue', 'settle_in_transaction', 'warm_up']);
 
 /** Fails with the functions that read more pages in a session that planned on an empty store, or far more than on a small one. */
 export async function expectSteadyPlans(size: Fill): Promise<void> {
