@@ -18,8 +18,8 @@ export interface SeedStart {
 /** The environment variable that sets the start of every range. */
 export const seedStartVariable = 'DULY_SEED_START';
 
-/** The highest seed: above it, numbers that are derived from a seed are rounded. */
-export const seedMax = 2 ** 50;
+/** The highest seed: a thousand times it, from which the random numbers of each node are derived, is still exact. */
+export const seedMax = 2 ** 42;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Ranges start at a million or above. Documents and tests name seeds below that.

@@ -44,7 +44,7 @@ test('a stored script that cannot be played is refused with what is wrong with i
     [{ ...stored, more: 1 }, 'Expected more in FILE to be left out: there is no such field, got 1.'],
     [
       { ...stored, script: without(script, 'seed') },
-      'Expected script.seed in FILE to be a whole number from 0 to 1125899906842624, got nothing.',
+      'Expected script.seed in FILE to be a whole number from 0 to 4398046511104, got nothing.',
     ],
     [
       { ...stored, script: without(script, 'nodes') },
