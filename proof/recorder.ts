@@ -228,10 +228,11 @@ function recorded(node: string): Reported {
       return [...fired, ...claimed(reply.claimed, input.claim?.leaseMs ?? 0)];
     },
     schedules(input, reply) {
-      const [scheduleId, second] = input.filter.ids ?? [];
-      if (scheduleId === undefined || second !== undefined) return [];
-      const version = reply.schedules[0]?.version ?? null;
-      return [{ kind: 'scheduleRead', at: reply.now, node, scheduleId, version }];
+      const versions = new Map(reply.schedules.map(({ id, version }) => [id, version]));
+      return (input.filter.ids ?? []).map((scheduleId) => ({
+        ...{ kind: 'scheduleRead', at: reply.now, node, scheduleId },
+        version: versions.get(scheduleId) ?? null,
+      }));
     },
     applySchedules: (input, reply) =>
       reply.groups.flatMap((group, i) =>

@@ -2,10 +2,11 @@
 
 import { dulyError, fromPlainError } from '../base/errors.ts';
 import type { AppliedSchedule, ApplySchedulesInput, GroupReply, ScheduleChange } from '../contract/engine.ts';
-import { createBatcher, isStoreTrouble } from '../store/batcher.ts';
+import { createBatcher, isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
 import type { ScheduleWritesOptions } from './writes.ts';
 
 type ChangeGroup = ApplySchedulesInput['groups'][number];
+type ChangeEngine = Awaited<ReturnType<ScheduleWritesOptions['engine']>>;
 type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown };
 
 // Some 20 ms of one transaction.
@@ -16,40 +17,61 @@ export function createChangeSender(
   options: ScheduleWritesOptions,
 ): (change: ScheduleChange) => Promise<boolean> {
   const { actor, clock, random } = options;
-  /** Changes that are asked for while one write is on its way travel together in the next: a thousand schedules are not a thousand commits. */
+  /** Changes that are requested while one write is in flight travel together in the next: a thousand schedules are not a thousand commits. */
   const together = createBatcher<ChangeGroup, ChangeAnswer>({
     clock,
     random,
     maxItems: togetherMax,
-    send: apply,
+    send: async (groups) => apply(await options.engine(), groups),
   });
 
-  /** Never rejects, so that nothing is repeated by itself: a trigger whose outcome is unknown must not be asked for twice. */
-  async function apply(groups: ChangeGroup[]): Promise<ChangeAnswer[]> {
-    const engine = await options.engine();
-    try {
-      return (await engine.applySchedules({ groups })).groups;
-    } catch (error) {
-      if (groups.length === 1 || isStoreTrouble(error)) return groups.map(() => ({ failed: error }));
-      // One that fails the whole call fails alone.
-      const answers: ChangeAnswer[] = [];
-      for (const group of groups) answers.push(...(await apply([group])));
-      return answers;
-    }
-  }
-
-  async function send(change: ScheduleChange): Promise<boolean> {
+  return async (change) => {
     const engine = await options.engine();
     const group = { actor: actor(), changes: [change] };
-    // A store with many writers is asked for each: together they would all wait for what one of them waits for.
-    const isTogether = engine.info !== undefined && engine.info().isParallel !== true;
-    const answer = isTogether ? await together.push(group) : (await apply([group]))[0];
+    // In a store with many writers a change can wait for the lock of another process, and others would wait with it. A new schedule has no lock.
+    const isTogether = !isParallel(engine) || isCreation(change);
+    const answer = isTogether ? await together.push(group) : (await apply(engine, [group]))[0];
     if (answer === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
     if ('failed' in answer) throw answer.failed;
     if (answer.ok) return true;
     if (answer.error.code === 'records_conflict') return false;
     throw fromPlainError(answer.error);
-  }
+  };
+}
 
-  return send;
+/** Never rejects, so that nothing is repeated by itself: a trigger whose outcome is unknown must not be repeated. */
+async function apply(engine: ChangeEngine, groups: ChangeGroup[]): Promise<ChangeAnswer[]> {
+  const sorted = [...groups.keys()].sort((one, other) => compareIds(groups[one], groups[other]));
+  const answers: ChangeAnswer[] = [];
+  try {
+    // In one order: two processes that create the same schedules must not wait for each other.
+    const reply = await engine.applySchedules({
+      groups: sorted.map((index) => groups[index] as ChangeGroup),
+    });
+    for (const [i, index] of sorted.entries()) answers[index] = reply.groups[i] as ChangeAnswer;
+    return answers;
+  } catch (error) {
+    if (groups.length === 1 || failsForAll(engine, error)) return groups.map(() => ({ failed: error }));
+    // One that fails the whole call fails alone.
+    for (const group of groups) answers.push(...(await apply(engine, [group])));
+    return answers;
+  }
+}
+
+/** Whether the error says nothing about a single change. With many writers a busy store means the lock of one schedule. */
+function failsForAll(engine: ChangeEngine, error: unknown): boolean {
+  return isParallel(engine) ? isUnknownOutcome(error) : isStoreTrouble(error);
+}
+
+function isParallel(engine: ChangeEngine): boolean {
+  return engine.info === undefined || engine.info().isParallel === true;
+}
+
+function isCreation(change: ScheduleChange): boolean {
+  return change.op === 'put' && change.expectVersion === null;
+}
+
+function compareIds(one: ChangeGroup | undefined, other: ChangeGroup | undefined): number {
+  const [first = '', second = ''] = [one?.changes[0]?.id, other?.changes[0]?.id];
+  return first < second ? -1 : first > second ? 1 : 0;
 }

@@ -100,7 +100,7 @@ export class DeclaredSchedules {
       case 'keep':
         return 'unchanged';
       case 'add':
-        return (await this.#writes.create({ app, tenant, name }, step.spec, null)) ? 'changed' : 'conflict';
+        return (await this.#writes.create({ app, tenant, name }, step.spec)) ? 'changed' : 'conflict';
       case 'remove':
         return (await this.#writes.remove(id, note, (spec) => isSame(spec, step.from)))
           ? 'changed'

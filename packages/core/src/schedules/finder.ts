@@ -8,6 +8,7 @@ import type { ParsedSchedules } from './definition/schedule-cache.ts';
 import { type Deleted, type LedgerSchedule, readDeleted } from './history.ts';
 import { ambiguous, missingSchedule, wasDeleted } from './schedule-errors.ts';
 import type { ScheduleReference, SchedulesFilter } from './schedule-options.ts';
+import type { ReadSchedule } from './schedule-reader.ts';
 import type { MissingTime } from './slot-why-facts.ts';
 import { readSchedule } from './unreadable.ts';
 
@@ -15,11 +16,11 @@ const pageSize = 500;
 
 /** Finds schedules by what users call them. */
 export class ScheduleFinder {
-  readonly #deps: { engine(): Promise<Engine>; app: string };
+  readonly #deps: { engine(): Promise<Engine>; read: ReadSchedule; app: string };
   readonly #parsed: ParsedSchedules;
 
   /** Made by `Schedules`. */
-  constructor(deps: { engine(): Promise<Engine>; app: string }, parsed: ParsedSchedules) {
+  constructor(deps: { engine(): Promise<Engine>; read: ReadSchedule; app: string }, parsed: ParsedSchedules) {
     this.#deps = deps;
     this.#parsed = parsed;
   }
@@ -65,17 +66,20 @@ export class ScheduleFinder {
 
   /** The schedule that is there; null: none is. */
   async #look(reference: ScheduleReference): Promise<{ record: ScheduleRecord; now: number } | null> {
+    const meant = readReference(reference);
+    if ('id' in meant) return this.#readOne(meant.id);
     const engine = await this.#deps.engine();
-    const filter = readReference(reference);
-    const read = (by: typeof filter) => engine.schedules({ filter: by, cursor: null, limit: 10 });
-    let { schedules, now } = await read(filter);
-    if (schedules.length === 0 && typeof reference === 'string' && reference.startsWith('sch_')) {
-      ({ schedules, now } = await read({ ids: [reference] }));
-    }
+    const { schedules, now } = await engine.schedules({ filter: meant, cursor: null, limit: 10 });
     const [record, ...others] = schedules;
-    if (record === undefined) return null;
     if (others.length > 0) throw ambiguous(textOf(reference), schedules);
-    return { record, now };
+    if (record !== undefined) return { record, now };
+    const isId = typeof reference === 'string' && reference.startsWith('sch_');
+    return isId ? this.#readOne(reference) : null;
+  }
+
+  async #readOne(id: string): Promise<{ record: ScheduleRecord; now: number } | null> {
+    const { record, now } = await this.#deps.read(id);
+    return record === null ? null : { record, now };
   }
 
   async #nearestName(reference: ScheduleReference): Promise<string | undefined> {
@@ -106,16 +110,13 @@ export function readStoreFilter({ app, tenant, name }: Pick<SchedulesFilter, 'ap
   };
 }
 
-function readReference(reference: ScheduleReference): {
-  ids?: string[];
-  app?: string | null;
-  tenant?: string | null;
-  name?: string;
-} {
+function readReference(
+  reference: ScheduleReference,
+): { id: string } | { app?: string | null; tenant?: string | null; name?: string } {
   if (typeof reference === 'string') return { name: readName(reference, 'schedule') };
   const fields = typeof reference === 'object' && reference !== null ? Object.keys(reference) : [];
   if (fields.length === 1 && fields[0] === 'id')
-    return { ids: [readName((reference as { id: string }).id, 'id')] };
+    return { id: readName((reference as { id: string }).id, 'id') };
   if (fields.includes('name') && fields.every((field) => ['name', 'tenant', 'app'].includes(field))) {
     return readStoreFilter(reference as SchedulesFilter);
   }

@@ -21,8 +21,6 @@ export const planLimits = { leaseMs: scheduleLeaseMs, catchUpBudget: catchUpPerS
 
 /** Reads single schedules. */
 export interface ScheduleLoader {
-  /** The schedule as it is stored, or null. */
-  read(id: string): Promise<{ record: ScheduleRecord | null; now: number }>;
   /** What a plan needs of a stored schedule. */
   toLoaded(record: ScheduleRecord, now: number): Promise<Loaded>;
   /** The schedule, also one whose rule cannot be read here, or null. */
@@ -33,13 +31,7 @@ export interface ScheduleLoader {
 
 /** Creates it. */
 export function createScheduleLoader(options: ScheduleWritesOptions): ScheduleLoader {
-  const { node, ids, parsed } = options;
-
-  async function read(id: string): Promise<{ record: ScheduleRecord | null; now: number }> {
-    const engine = await options.engine();
-    const { schedules, now } = await engine.schedules({ filter: { ids: [id] }, cursor: null, limit: 1 });
-    return { record: schedules[0] ?? null, now };
-  }
+  const { node, ids, parsed, read } = options;
 
   async function toLoaded(record: ScheduleRecord, now: number): Promise<Loaded> {
     const engine = await options.engine();
@@ -78,7 +70,7 @@ export function createScheduleLoader(options: ScheduleWritesOptions): ScheduleLo
     return loaded;
   }
 
-  return { read, toLoaded, loadAny, load };
+  return { toLoaded, loadAny, load };
 }
 
 async function waitedOf(engine: Pick<Engine, 'get'>, id: string | null): Promise<PlanInput['waited']> {

@@ -1,5 +1,5 @@
 import { readFlag, readOptions, readWholeNumber, refuseOption } from '../base/option-reader.ts';
-import type { Engine, UserTransaction } from '../contract/engine.ts';
+import type { Engine, ScheduleRecord, UserTransaction } from '../contract/engine.ts';
 import { readNote } from '../jobs/job-reference.ts';
 import { readUntil } from '../jobs/pauses.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
@@ -50,6 +50,7 @@ import {
   triggerNames,
 } from './schedule-options.ts';
 import { previewSchedule } from './schedule-preview.ts';
+import { createScheduleReader, readSchedules, type StoredSchedule } from './schedule-reader.ts';
 import type { LedgerSlot, Schedule } from './schedule-view.ts';
 import { readViews } from './schedule-views.ts';
 import type { SlotWhy } from './schedule-why.ts';
@@ -72,8 +73,10 @@ export class Schedules {
   constructor(deps: SchedulesDeps) {
     this.#deps = deps;
     this.#source = { engine: () => deps.engine(), parsed: this.#parsed };
-    this.#writes = createScheduleWrites({ ...deps, parsed: this.#parsed });
-    this.#finder = new ScheduleFinder(deps, this.#parsed);
+    const { clock, random } = deps;
+    const read = createScheduleReader({ engine: () => deps.engine(), clock, random });
+    this.#writes = createScheduleWrites({ ...deps, read, parsed: this.#parsed });
+    this.#finder = new ScheduleFinder({ engine: () => deps.engine(), read, app: deps.app }, this.#parsed);
     this.#declared = new DeclaredSchedules(deps, this.#parsed, this.#writes);
     this.#drafts = new ScheduleDrafts(deps);
   }
@@ -177,22 +180,17 @@ export class Schedules {
     if (given !== undefined && given.type !== giving.type) throw secondType(draft, given.type);
     if (given !== undefined && given.rule !== giving.rule) throw secondRule(draft);
     if (userTransaction !== undefined) {
+      const read = async (one: string) => (await readSchedules(userTransaction, [one]))[0] as StoredSchedule;
       // Not noted as given: it may be rolled back.
       await createScheduleWrites({
         ...this.#deps,
         engine: async () => userTransaction,
+        read,
         parsed: this.#parsed,
       }).upsert(draft);
-      const { schedules, now } = await userTransaction.schedules({
-        filter: { ids: [id] },
-        cursor: null,
-        limit: 1,
-      });
-      const [schedule] = await readViews(
-        { engine: async () => userTransaction, parsed: this.#parsed },
-        schedules,
-        now,
-      );
+      const { record, now } = await read(id);
+      const source = { engine: async () => userTransaction, parsed: this.#parsed };
+      const [schedule] = await readViews(source, [record as ScheduleRecord], now);
       return schedule as Schedule;
     }
     // Noted before the first wait, so that of two calls at a time the second is told.

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { type DulyError, dulyError, isDulyError } from '../base/errors.ts';
+import { dulyError, isDulyError } from '../base/errors.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import type { Actor, Engine, JsonText, ScheduleChange, ScheduleRecord, SlotRow } from '../contract/engine.ts';
@@ -22,6 +22,7 @@ import { planDeleteUnreadable } from './planner/plan-unreadable.ts';
 import { runSpecOf } from './planner/run-spec.ts';
 import { slotDetailsOf } from './planner/slot-details.ts';
 import { createScheduleLoader, type Loaded, planLimits, type ScheduleLoader } from './schedule-loader.ts';
+import type { ReadSchedule } from './schedule-reader.ts';
 import { readSchedule } from './unreadable.ts';
 
 /** What is to be written. */
@@ -44,6 +45,7 @@ export interface ScheduleWritesOptions {
   engine(): Promise<
     Pick<Engine, 'schedules' | 'applySchedules' | 'get' | 'list'> & Partial<Pick<Engine, 'info'>>
   >;
+  read: ReadSchedule;
   clock: Clock;
   random: Random;
   /** Who asks, at the moment of the call. */
@@ -67,8 +69,8 @@ export interface ScheduleWrites {
     plan: (loaded: Loaded) => Promise<Wanted<Result> | null> | Wanted<Result> | null,
     options?: { unread: boolean },
   ): Promise<Result | null>;
-  /** Creates a schedule; false: it is there already. Throws `refusal`, why one with this rule is not created now, where it is not. */
-  create(identity: ScheduleIdentity, spec: ScheduleSpec, refusal: DulyError | null): Promise<boolean>;
+  /** Creates a schedule; false: it is there already. */
+  create(identity: ScheduleIdentity, spec: ScheduleSpec): Promise<boolean>;
   /** Creates the schedule or edits it to this; does nothing when it is so already. */
   upsert(draft: ScheduleDraft): Promise<'created' | 'edited' | 'unchanged'>;
   /** Deletes it; false: it was gone already, or `isWanted` says no to what is stored by now. */
@@ -80,9 +82,9 @@ const tryCountMax = 100;
 
 /** Makes it. */
 export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWrites {
-  const { node, ids, parsed } = options;
+  const { parsed, read } = options;
   const loader = createScheduleLoader(options);
-  const { read, loadAny, load } = loader;
+  const { loadAny, load } = loader;
   const write = createChangeSender(options);
 
   const writes: ScheduleWrites = {
@@ -100,41 +102,22 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
       throw tooBusy(id);
     },
 
-    async create(identity, spec, refusal) {
-      const id = scheduleIdOf(identity);
-      const { record, now } = await read(id);
-      if (record !== null) return false;
-      if (refusal !== null) throw refusal;
-      const { planRule } = resolveStoredRule(spec.rule, spec.policies, now);
-      const plan = planCreate({
-        id,
-        generation: 0,
-        spec,
-        rule: planRule,
-        now,
-        node,
-        limits: planLimits,
-        newJobId: ids.jobId,
-      });
-      return write({
-        op: 'put',
-        id,
-        ...identity,
-        expectVersion: null,
-        spec: serialiseSpec(spec),
-        state: serialiseState(plan.state),
-        dueAt: plan.dueAt,
-        waitsFor: plan.waitsFor,
-        action: 'create',
-        slots: [],
-        jobs: [],
-      });
+    async create(identity, spec) {
+      const { record, now } = await read(scheduleIdOf(identity));
+      return record === null && write(creationOf(identity, spec, now, options));
     },
 
     async upsert(draft) {
       const { app, tenant, name } = draft;
       const spec = specOf(draft, { release: null, override: null, drift: null });
-      if (await writes.create({ app, tenant, name }, spec, draft.refusal)) return 'created';
+      const { record, now } = await read(scheduleIdOf(draft));
+      if (record === null) {
+        if (draft.refusal !== null) throw draft.refusal;
+        if (await write(creationOf({ app, tenant, name }, spec, now, options))) return 'created';
+      } else {
+        const known = readSchedule(parsed, record);
+        if (known.unreadable === null && isSame(known.spec, spec)) return 'unchanged';
+      }
       const edited = await writes.change(scheduleIdOf(draft), (loaded) => {
         if (isSame(loaded.parsed.spec, spec)) return null;
         if (isRefused(draft.refusal, loaded.parsed.spec, spec)) throw draft.refusal;
@@ -156,6 +139,26 @@ export function createScheduleWrites(options: ScheduleWritesOptions): ScheduleWr
     },
   };
   return writes;
+}
+
+/** The change that creates a schedule which a read of this instant did not find. */
+function creationOf(
+  identity: ScheduleIdentity,
+  spec: ScheduleSpec,
+  now: number,
+  { node, ids }: ScheduleWritesOptions,
+): ScheduleChange {
+  const id = scheduleIdOf(identity);
+  const { planRule } = resolveStoredRule(spec.rule, spec.policies, now);
+  const plan = planCreate({
+    ...{ id, generation: 0, spec, rule: planRule, now, node },
+    ...{ limits: planLimits, newJobId: ids.jobId },
+  });
+  return {
+    ...{ op: 'put', action: 'create', id, ...identity, expectVersion: null },
+    ...{ spec: serialiseSpec(spec), state: serialiseState(plan.state) },
+    ...{ dueAt: plan.dueAt, waitsFor: plan.waitsFor, slots: [], jobs: [] },
+  };
 }
 
 /** What a deletion decides. Nothing where nothing of the schedule can be read here: it can be deleted all the same. */

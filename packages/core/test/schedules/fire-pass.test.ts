@@ -9,6 +9,7 @@ import { scheduleIdOf } from '../../src/schedules/definition/identity.ts';
 import { createParsedSchedules } from '../../src/schedules/definition/schedule-cache.ts';
 import { createFirePass } from '../../src/schedules/fire-pass.ts';
 import { scheduleLeaseMs } from '../../src/schedules/schedule-lease.ts';
+import { createScheduleReader } from '../../src/schedules/schedule-reader.ts';
 import { createScheduleWrites } from '../../src/schedules/writes.ts';
 import { openTestStore } from '../worker/setup.ts';
 
@@ -25,6 +26,7 @@ async function setup(t: TestContext, definition: EveryDefinition) {
   const parsed = createParsedSchedules();
   await createScheduleWrites({
     engine: async () => engine,
+    read: createScheduleReader({ engine: async () => engine, clock, random: seededRandom(7) }),
     clock,
     random: seededRandom(7),
     actor: () => 'test',

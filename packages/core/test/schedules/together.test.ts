@@ -8,6 +8,7 @@ import type { Engine } from '../../src/contract/engine.ts';
 import { resolveTask } from '../../src/jobs/task-options.ts';
 import { readDraft } from '../../src/schedules/definition/definition.ts';
 import { createParsedSchedules } from '../../src/schedules/definition/schedule-cache.ts';
+import { createScheduleReader } from '../../src/schedules/schedule-reader.ts';
 import { createScheduleWrites, type ScheduleWrites } from '../../src/schedules/writes.ts';
 import { openEngine } from '../../src/store/open-engine.ts';
 
@@ -19,18 +20,27 @@ async function setup(t: TestContext, info: Partial<ReturnType<Engine['info']>> =
   const state = { meddle: (_names: string[]): void => {} };
   const clock = systemClock;
   const random = seededRandom(3);
+  const reads: number[] = [];
+  const ids: string[][] = [];
+  const meddled: Engine = {
+    ...engine,
+    info: () => ({ ...engine.info(), ...info }),
+    async schedules(input) {
+      reads.push(input.filter.ids?.length ?? 0);
+      return engine.schedules(input);
+    },
+    async applySchedules(input) {
+      sizes.push(input.groups.length);
+      ids.push(input.groups.flatMap(({ changes }) => changes.map(({ id }) => id)));
+      state.meddle(
+        input.groups.flatMap(({ changes }) => changes.map((one) => ('name' in one ? one.name : one.id))),
+      );
+      return engine.applySchedules(input);
+    },
+  };
   const writes = createScheduleWrites({
-    engine: async () => ({
-      ...engine,
-      info: () => ({ ...engine.info(), ...info }),
-      async applySchedules(input) {
-        sizes.push(input.groups.length);
-        state.meddle(
-          input.groups.flatMap(({ changes }) => changes.map((one) => ('name' in one ? one.name : one.id))),
-        );
-        return engine.applySchedules(input);
-      },
-    }),
+    engine: async () => meddled,
+    read: createScheduleReader({ engine: async () => meddled, clock, random }),
     actor: () => 'test',
     node: 'n',
     ids: createIds({ clock, random }),
@@ -41,7 +51,7 @@ async function setup(t: TestContext, info: Partial<ReturnType<Engine['info']>> =
   const { schedules: all } = engine;
   const names = async () =>
     (await all({ filter: {}, cursor: null, limit: 1_000 })).schedules.map(({ name }) => name);
-  return { writes, sizes, state, names };
+  return { writes, sizes, reads, ids, state, names };
 }
 
 const task = resolveTask({ name: 'work', run: () => {} }, () => null);
@@ -61,10 +71,46 @@ test('schedules that are created at the same time are written together', async (
   assert.ok(sizes.length < many.length / 4, `${sizes.length} writes for ${many.length} schedules`);
 });
 
-test('on a store with many writers each is written by itself', async (t) => {
+test('on a store with many writers new schedules are written together, and each edit by itself', async (t) => {
   const { writes, sizes } = await setup(t, { isParallel: true });
   await Promise.all(many.map((name) => create(writes, name)));
+  assert.ok(sizes.length < many.length / 4, `${sizes.length} writes for ${many.length} schedules`);
+  sizes.length = 0;
+  await Promise.all(many.map((name) => create(writes, name, '0 4 * * *')));
   assert.deepEqual(sizes, new Array(many.length).fill(1));
+});
+
+test('on a store with many writers a schedule that somebody locks delays no other', async (t) => {
+  const { writes, state, names } = await setup(t, { isParallel: true });
+  state.meddle = (asked) => {
+    if (asked.includes('many-13')) throw dulyError('store_busy', { message: 'Locked.' });
+  };
+  const created = await Promise.allSettled(many.map((name) => create(writes, name)));
+  assert.deepEqual(
+    created.flatMap(({ status }, n) => (status === 'rejected' ? [many[n]] : [])),
+    ['many-13'],
+  );
+  assert.equal((await names()).length, many.length - 1);
+});
+
+test('schedules that are read at the same time are read together, and nothing is written for those that are equal', async (t) => {
+  const { writes, reads, sizes } = await setup(t);
+  await Promise.all(many.map((name) => create(writes, name)));
+  reads.length = sizes.length = 0;
+  const again = await Promise.all(many.map((name) => create(writes, name)));
+  assert.deepEqual(new Set(again), new Set(['unchanged']));
+  assert.deepEqual(
+    { reads: reads.reduce((sum, count) => sum + count), writes: sizes.length },
+    { reads: 60, writes: 0 },
+  );
+  assert.ok(reads.length <= 2, `${reads.length} reads`);
+});
+
+test('new schedules are written in the order of their ids, whatever the order of the calls', async (t) => {
+  const { writes, ids } = await setup(t);
+  await Promise.all([...many].reverse().map((name) => create(writes, name)));
+  assert.ok(ids.some((one) => one.length > 1));
+  for (const one of ids) assert.deepEqual(one, [...one].sort());
 });
 
 test('of one name that is created twice at the same time, one is created and the other finds it', async (t) => {
