@@ -5,72 +5,54 @@ import { isTerminal } from '../contract/job-status.ts';
 import { isStoreTrouble } from '../store/batcher.ts';
 import type { FeedFollower } from '../store/feed.ts';
 import type { StoreSession } from '../store/session.ts';
+import { createFinishWaiters } from './finish-waiters.ts';
 
-/** Waits for the end of jobs, any number of them with one question to the store at a time. */
+/** Waits for the end of any number of jobs, with one call to the store at a time. */
 export interface FinishWatch {
   /** Resolves with the job once it is over; null: there is no such job. Rejects with the signal's reason. */
   wait(id: string, signal?: AbortSignal): Promise<JobRecord | null>;
-  /** A job was settled in this process: whoever waits for it need not wait for the next look at the feed. */
+  /** A job was settled in this process: calls that wait for it need not wait for the feed. */
   noticed(id: string): void;
-  /** Looks at every job that is waited for. On virtual time this, and not the clock, drives the watch. */
+  /** Looks at every job that is waited for. On virtual time this, and not the feed, drives the watch. */
   pollAll(): Promise<void>;
   /** Ends all waits with this error. */
   close(error: unknown): void;
 }
 
-interface Waiter {
-  id: string;
-  resolve(job: JobRecord | null): void;
-  reject(error: unknown): void;
+/** A follower of the feed. */
+interface Following {
+  follower: FeedFollower;
+  /** Resolves once the place is known from which the feed is read. */
+  begun: Promise<void>;
 }
 
 const troubleWaitMs = 250;
 
 /**
- * Makes a watch over the store's feed of changes. It asks nothing while nobody waits; with `follows: false` (virtual time) it
- * does not follow the feed, and is told when to look.
+ * Creates a watch over the store's feed of changes. It reads nothing while no call waits; with `follows:
+ * false` (virtual time) it does not follow the feed, and looks only when it is called.
  */
 export function createFinishWatch(
   session: Pick<StoreSession, 'get' | 'feed'>,
   clock: Clock,
   { follows = true } = {},
 ): FinishWatch {
-  const waiters = new Map<string, Set<Waiter>>();
-  let following: { follower: FeedFollower; begun: Promise<void> } | null = null;
-
-  function remove(waiter: Waiter): void {
-    const set = waiters.get(waiter.id);
-    set?.delete(waiter);
-    if (set?.size === 0) waiters.delete(waiter.id);
-    if (waiters.size > 0) return;
-    // Nobody is left: the tail need not read on.
+  let following: Following | null = null;
+  const waiters = createFinishWaiters(() => {
     following?.follower.close();
     following = null;
-  }
+  });
 
   async function look(id: string): Promise<void> {
     const { job } = await session.get.push(id);
-    if (job !== null && !isTerminal(job.status)) return;
-    for (const waiter of [...(waiters.get(id) ?? [])]) {
-      remove(waiter);
-      waiter.resolve(job);
-    }
+    if (job === null || isTerminal(job.status)) waiters.resolve(id, job);
   }
 
   async function pollAll(): Promise<void> {
-    await Promise.all([...waiters.keys()].map(look));
+    await Promise.all(waiters.ids().map(look));
   }
 
-  function failAll(error: unknown): void {
-    for (const set of [...waiters.values()]) {
-      for (const waiter of [...set]) {
-        remove(waiter);
-        waiter.reject(error);
-      }
-    }
-  }
-
-  /** Resolves once the place is known from which the feed is read: before a job is first looked at, so that no end falls between the two. */
+  /** Resolves before a job is first looked at, so that no end falls between the look and the feed. */
   function begin(): Promise<void> {
     if (following === null) {
       const follower = session.feed.follow(null);
@@ -80,21 +62,21 @@ export function createFinishWatch(
     return following.begun;
   }
 
-  async function follow({ follower, begun }: NonNullable<typeof following>): Promise<void> {
+  async function follow({ follower, begun }: Following): Promise<void> {
     try {
       await begun;
       for (let page = await follower.next(); page !== null; page = await follower.next()) {
         const ended = page.changes.filter(({ status, id }) => isTerminal(status) && waiters.has(id));
-        // A failed look is asked again: the feed tells of an end once.
-        const ids = page.gap ? [...waiters.keys()] : [...new Set(ended.map(({ id }) => id))];
+        const ids = page.gap ? waiters.ids() : [...new Set(ended.map(({ id }) => id))];
         await Promise.all(ids.map(lookUntilAnswered));
       }
     } catch (error) {
       following = null;
-      failAll(error);
+      waiters.rejectAll(error);
     }
   }
 
+  /** Repeats a look that failed: the feed reports an end only once. */
   async function lookUntilAnswered(id: string): Promise<void> {
     while (waiters.has(id)) {
       try {
@@ -109,44 +91,18 @@ export function createFinishWatch(
   return {
     wait(id, signal) {
       return new Promise((resolve, reject) => {
-        const waiter: Waiter = {
-          id,
-          resolve(job) {
-            signal?.removeEventListener('abort', abort);
-            resolve(job);
-          },
-          reject(error) {
-            signal?.removeEventListener('abort', abort);
-            reject(error);
-          },
-        };
-        const abort = (): void => {
-          remove(waiter);
-          waiter.reject(signal?.reason);
-        };
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        signal?.addEventListener('abort', abort, { once: true });
-        const set = waiters.get(id);
-        if (set === undefined) waiters.set(id, new Set([waiter]));
-        else set.add(waiter);
-        (follows ? begin() : Promise.resolve())
-          .then(() => look(id))
-          .catch((error: unknown) => {
-            remove(waiter);
-            waiter.reject(error);
-          });
+        const fail = waiters.add(id, { resolve, reject }, signal);
+        if (fail === null) return;
+        (follows ? begin() : Promise.resolve()).then(() => look(id)).catch(fail);
       });
     },
     noticed(id) {
-      // A failed look is no loss: the feed tells of the end again.
+      // A look that fails loses nothing: the feed reports the end too.
       if (waiters.has(id)) look(id).catch(() => {});
     },
     pollAll,
     close(error) {
-      failAll(error ?? dulyError('stopped', { message: 'The Duly was stopped.' }));
+      waiters.rejectAll(error ?? dulyError('stopped', { message: 'The Duly was stopped.' }));
     },
   };
 }
