@@ -12,10 +12,10 @@ import { createPrunePass, idleEveryMsMax } from './maintenance/prune.ts';
 import { createReapPass } from './maintenance/reap.ts';
 import type { ResolvedOptions, ResolvedStart } from './options.ts';
 import { createFirePass } from './schedules/fire-pass.ts';
+import type { ClaimSource } from './store/enqueue-call.ts';
 import type { HeartbeatResult, Heartbeats } from './store/heartbeats.ts';
 import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
 import type { ParkedClaim, ParkedClaimOptions } from './store/parked-claim.ts';
-import type { ClaimSource } from './store/session.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What a node is made of. */

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { replyElapsed } from '../base/reply-elapsed.ts';
 import type { ClaimedSchedule, Engine } from '../contract/engine.ts';
-import type { ClaimSource } from '../store/session.ts';
+import type { ClaimSource } from '../store/enqueue-call.ts';
 import { createParsedSchedules } from './definition/schedule-cache.ts';
 import type { ScheduleSpec } from './definition/spec.ts';
 import { createFiring } from './firing.ts';
