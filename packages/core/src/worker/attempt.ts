@@ -17,11 +17,12 @@ import { settlementOf } from '../lifecycle/settle.ts';
 import type { Heartbeats } from '../store/heartbeats.ts';
 import { userTransactionOf } from '../store/user-transaction.ts';
 import { abortError, completedAlready, leaseLost, timeoutError } from './attempt-errors.ts';
+import type { AttemptReport } from './attempt-report.ts';
 import type { AttemptPort } from './context.ts';
 import { runHandler } from './handler.ts';
 import { type IsolateRun, runIsolated } from './isolate.ts';
 import { toJobError } from './job-error.ts';
-import { type AttemptReport, joinReports, type Reporter } from './reporter.ts';
+import { joinReports, type Reporter } from './reporter.ts';
 import type { Timed, Timeouts } from './timeouts.ts';
 
 /** What the attempts of one worker stand on, and whom they tell. One for all of them. */
