@@ -14,6 +14,7 @@ import { createIntake } from './intake.ts';
 import { createOutbox } from './outbox.ts';
 import { createReporter } from './reporter.ts';
 import { createRunningAttempts } from './running-attempts.ts';
+import { createSkippedJobs } from './skipped-jobs.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
 /** What a worker is made of. */
@@ -24,7 +25,7 @@ export interface WorkerOptions {
   node: string;
   /** By name. Tasks may be added later; the next claim asks for them too. */
   tasks: ReadonlyMap<string, ResolvedTask>;
-  /** Whoever makes them passes their news on to `onHeartbeat`. */
+  /** Their creator passes their news on to `onHeartbeat`. */
   heartbeats: Heartbeats;
   /** How many attempts run at the same time. Default 20. */
   concurrency?: number;
@@ -32,7 +33,7 @@ export interface WorkerOptions {
   queues?: readonly string[] | null;
   /** Default 30 s. */
   leaseMs?: number;
-  /** Where its claim stands while it has nothing to do; left out, or null: it asks by itself. Called by `start`. */
+  /** Parks its claim while it has nothing to do; left out, or null: it is not parked. Called by `start`. */
   openParkedClaim?(handlers: Pick<ParkedClaimOptions, 'onDelivered' | 'onFailed'>): ParkedClaim | null;
   /** How long the worker may sleep without a notification: 30 s while notifications are proven, else 1 s. */
   maxSleepMs(): number;
@@ -44,24 +45,25 @@ export interface Worker {
   start(): void;
   /** Looks for work at once. */
   wake(): void;
-  /** Takes what the heartbeats tell about leases of this worker. */
+  /** Takes news of the heartbeats about leases of this worker. */
   onHeartbeat(news: HeartbeatResult): void;
-  /** A claim to send along with an enqueue, for the capacity that is free; null: none is. Must be answered with `receive`. */
+  /** A claim to send along with an enqueue; null: no capacity is free. Must be answered with `receive`. */
   request(): ClaimRequest | null;
-  /** Takes what a request was given, [] if nothing or if it failed; `unknown`: the answer was lost, and is asked for again. */
+  /** Takes the jobs that a request claimed, [] if none or if it failed; `unknown`: the answer was lost. */
   receive(request: ClaimRequest, claimed: ClaimedJob[] | 'unknown'): void;
   /**
-   * Stops claiming, lets running attempts finish until the limit, then aborts them with reason `shutdown` and gives back what is
-   * left without spending an attempt. Resolves when everything is handed in; a second call answers with the first's end.
+   * Stops claiming, lets running attempts finish until the limit, then aborts them with reason `shutdown` and
+   * releases the rest without spending an attempt. Resolves when all outcomes are recorded; a second call
+   * resolves with the first.
    */
   drain(options: { limitMs: number }): Promise<void>;
-  /** Ends the waiting of a drain: what still runs is aborted and given back now. */
+  /** Ends the waiting of a drain: jobs that still run are aborted and released now. */
   abortDrain(): void;
-  /** Attempts whose handlers run, those that were given up included. */
+  /** Attempts whose handlers run, abandoned handlers included. */
   runningCount(): number;
   /** Outcomes that the store has not recorded yet. */
   unrecordedCount(): number;
-  /** Whether nothing runs, waits to run or is to be handed in, and no claim is on its way. */
+  /** Whether nothing runs, waits to run or is to be recorded, and no claim is on its way. */
   isIdle(): boolean;
   /** Why it takes no work although it runs; null: it does. */
   notReady(): string | null;
@@ -70,7 +72,7 @@ export interface Worker {
 const defaultConcurrency = 20;
 const defaultLeaseMs = 30_000;
 
-/** Makes a worker. It does nothing until `start`. */
+/** Creates a worker. It does nothing until `start`. */
 export function createWorker(options: WorkerOptions): Worker {
   const { engine, clock, random, node, tasks, heartbeats, maxSleepMs } = options;
   const { concurrency = defaultConcurrency, queues = null, leaseMs = defaultLeaseMs } = options;
@@ -79,7 +81,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (name !== 'error') events.emit('error', { error, doing: `telling a listener of "${name}"` });
   });
   const ids = createIds({ clock, random });
-  const skipped = { late: 0, released: 0 };
+  const skipped = createSkippedJobs(clock, (counts) => events.emit('skipped', counts));
   let unsubscribe: (() => void) | null = null;
   let parkedClaim: ParkedClaim | null = null;
   const outbox = createOutbox({
@@ -92,7 +94,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const attempts = createRunningAttempts({
     ...{ engine, clock, random, heartbeats, reporter: createReporter({ engine, clock, random }) },
     onEntered: (job) => events.emit('started', { job }),
-    onLate: () => noteSkipped('late'),
+    onLate: () => skipped.count('late'),
     onProgress: (job, progress) => events.emit('progress', { job, progress }),
     onDecided: decided,
     onEnded: ended,
@@ -102,7 +104,7 @@ export function createWorker(options: WorkerOptions): Worker {
     isBehind: () => exchanges.isBehind(),
     isDraining: () => drain.hasStarted(),
     send: (job, outcome) => outbox.send(job, outcome, null),
-    onReleased: () => noteSkipped('released'),
+    onReleased: () => skipped.count('released'),
     wake: () => exchanges.wake(),
   });
   const exchanges = createExchanges({
@@ -135,7 +137,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const report = attempt.takeReport();
     if (outcome === null) {
       heartbeats.drop([{ id: job.id, fence: job.fence }]);
-      if (attempt.isReleased) noteSkipped('released');
+      if (attempt.isReleased) skipped.count('released');
       else events.emit('lost', { job, settlement: null });
       drain.check();
     } else if (completion !== null) {
@@ -150,19 +152,6 @@ export function createWorker(options: WorkerOptions): Worker {
     intake.ended(job, { isReleased });
     exchanges.wake();
     drain.check();
-  }
-
-  /** Counts a job whose handler was not entered. One event for all of a turn: there may be thousands. */
-  function noteSkipped(why: 'late' | 'released'): void {
-    if (skipped.late + skipped.released === 0) {
-      clock.after(0, () => {
-        const counts = { ...skipped };
-        skipped.late = 0;
-        skipped.released = 0;
-        events.emit('skipped', counts);
-      });
-    }
-    skipped[why]++;
   }
 
   return {
