@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { PgPoolClient } from '../shared/pool.ts';
+import type { PgPool, PgPoolClient } from '../shared/pool.ts';
 import type { PgClient } from './driver.ts';
 
 /** One connection beside the program's own pool. */
@@ -10,6 +10,8 @@ export interface FallbackConnection {
   close(): void;
 }
 
+// After this long without a connection of the pool, its connections are all in use by slow calls.
+const fallbackAfterMs = 1_000;
 // It is probably needed again soon; after this it only costs the server a connection.
 const idleMs = 60_000;
 
@@ -73,4 +75,32 @@ export function createFallbackConnection(options: { create(): PgClient; clock: C
       if (idle !== null) end(idle);
     },
   };
+}
+
+/**
+ * Acquires a connection of the pool, or the fallback connection if the pool has none for too long. Handlers
+ * may hold every connection of the program's own pool for minutes, and leases must be renewed meanwhile.
+ */
+export function acquireWithFallback(
+  pool: PgPool,
+  fallback: FallbackConnection,
+  clock: Clock,
+): Promise<PgPoolClient> {
+  const connecting = pool.connect();
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const give = (client: PgPoolClient): void => {
+      timer.cancel();
+      if (isOver) client.release();
+      isOver = true;
+      resolve(client);
+    };
+    // If the fallback fails too, wait for the pool.
+    const timer = clock.after(fallbackAfterMs, () => fallback.take().then(give, () => {}));
+    connecting.then(give, (error) => {
+      timer.cancel();
+      isOver = true;
+      reject(error);
+    });
+  });
 }
