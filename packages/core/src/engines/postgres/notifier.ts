@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Notification } from '../../contract/engine.ts';
 import type { PgClient } from './driver.ts';
+import { createListenerOn, type Listener } from './listener.ts';
 import type { Database } from './work.ts';
 
 /** Options of {@link createNotifier}. */
@@ -28,18 +29,15 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-// Every NOTIFY takes one lock of the whole server for a moment, and wakes every listener. A first one goes at once; under load
-// the next ones of a process are collected for this long.
+// Every NOTIFY takes one lock of the whole server and wakes every listener. The first one is sent at once;
+// under load, the next ones of a process are collected for this long.
 const gapMs = 5;
-// A probe takes a millisecond. One that has not arrived after this long never will: the connection is half open, or a pooler has
-// given our LISTEN to a session that is not ours.
-const probeTimeoutMs = 2_000;
 const firstBackoffMs = 100;
-// A pooler stays a pooler: it is asked again now and then, in case the address leads somewhere else one day.
+// Behind a pooler, notifications never arrive. The process retries in case the URL leads elsewhere later.
 const backoffMsMax = 60_000;
 
-// The commit of a notification need not reach the disk: what it is about has. Two statements without values are one message and one transaction, and
-// neither needs a plan: half the work of a SELECT that does the same, on both sides.
+// The change itself is on the disk, so the notification's commit need not be. Two statements without values
+// are one message and one transaction without a plan: half the work of a SELECT.
 const notifyStatement = (channel: string, payload: string): string =>
   `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
 
@@ -51,31 +49,15 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const channel = channelOf(schema);
   const sender = Math.floor(random.next() * 2 ** 52).toString(36);
   const closing = new AbortController();
-  const pending = new Set<Notification>();
-  let sending: Promise<void> | null = null;
+  const outgoing = createOutgoing({ database, channel, sender, clock, closing: closing.signal });
   let listening: Promise<void> | null = null;
   /** The connection that listens now. */
   let listener: Listener | null = null;
 
-  async function sendPending(): Promise<void> {
-    while (pending.size > 0) {
-      const notifications = [...pending];
-      pending.clear();
-      // The change is committed, so its caller must not see a failure; the next poll finds the work.
-      await post(notifications).catch(() => {});
-      await clock.sleep(gapMs, closing.signal);
-    }
-    sending = null;
-  }
-
-  async function post(notifications: Notification[]): Promise<void> {
-    await database.query(notifyStatement(channel, `${sender} ${notifications.join(' ')}`));
-  }
-
   function receive(payload: string): void {
     const [from, ...notifications] = payload.split(' ') as [string, ...Notification[]];
     for (const notification of notifications) {
-      // This process knows what it did; only the probe matters, as a proof that notifications arrive.
+      // Of its own notifications a process needs only the probe, which proves that notifications arrive.
       if ((from === sender) !== (notification === 'probe')) continue;
       if (notification === 'probe') listener?.onProbe();
       onNotification(notification);
@@ -84,10 +66,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   async function probe(): Promise<void> {
     listener?.expectProbe();
-    await post(['probe']);
+    await outgoing.post(['probe']);
   }
 
-  async function listenOn(): Promise<void> {
+  /** Listens on one connection after the other, until the notifier is closed. */
+  async function keepListening(): Promise<void> {
     let failures = 0;
     let hasListened = false;
     while (!closing.signal.aborted) {
@@ -115,18 +98,65 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   return {
     listen() {
-      if (!closing.signal.aborted) listening ??= listenOn();
+      if (!closing.signal.aborted) listening ??= keepListening();
     },
-    notify(notifications) {
-      for (const notification of notifications) pending.add(notification);
-      if (pending.size > 0 && !closing.signal.aborted) sending ??= sendPending();
-    },
+    notify: outgoing.notify,
     probe,
     async close() {
       closing.abort();
       listener?.close();
-      await sending;
+      await outgoing.finished();
       await listening;
+    },
+  };
+}
+
+interface OutgoingOptions {
+  database: Database;
+  channel: string;
+  /** Names this process in its notifications. */
+  sender: string;
+  clock: Clock;
+  /** Aborted when the notifier closes. */
+  closing: AbortSignal;
+}
+
+/** The notifications that this process sends. */
+interface Outgoing {
+  notify(notifications: Iterable<Notification>): void;
+  /** Sends these at once. */
+  post(notifications: Notification[]): Promise<void>;
+  /** Settles when no notification is left to send. */
+  finished(): Promise<void>;
+}
+
+function createOutgoing({ database, channel, sender, clock, closing }: OutgoingOptions): Outgoing {
+  const pending = new Set<Notification>();
+  let sending: Promise<void> | null = null;
+
+  async function post(notifications: Notification[]): Promise<void> {
+    await database.query(notifyStatement(channel, `${sender} ${notifications.join(' ')}`));
+  }
+
+  async function sendPending(): Promise<void> {
+    while (pending.size > 0) {
+      const notifications = [...pending];
+      pending.clear();
+      // The change is committed, so its caller must not see a failure; the next poll finds the work.
+      await post(notifications).catch(() => {});
+      await clock.sleep(gapMs, closing);
+    }
+    sending = null;
+  }
+
+  return {
+    notify(notifications) {
+      for (const notification of notifications) pending.add(notification);
+      if (pending.size > 0 && !closing.aborted) sending ??= sendPending();
+    },
+    post,
+    async finished() {
+      await sending;
     },
   };
 }
@@ -134,69 +164,4 @@ export function createNotifier(options: NotifierOptions): Notifier {
 /** The channel of a schema. Stores in one database do not receive each other's notifications. */
 export function channelOf(schema: string): string {
   return `duly.${schema}`;
-}
-
-/** One connection that listens. */
-interface Listener {
-  /** Connects and listens; false: it could not. */
-  open(): Promise<boolean>;
-  /** Closes the connection unless a probe arrives in time. */
-  expectProbe(): void;
-  onProbe(): void;
-  /** Whether a probe has ever arrived over it. */
-  isProven(): boolean;
-  /** Settles when the connection has ended, for any reason. */
-  readonly ended: Promise<void>;
-  close(): void;
-}
-
-interface ListenerOptions {
-  client: PgClient;
-  channel: string;
-  clock: Clock;
-  receive(payload: string): void;
-}
-
-function createListenerOn({ client, channel, clock, receive }: ListenerOptions): Listener {
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  let isProven = false;
-  let isEnded = false;
-  let expected: { cancel(): void } | null = null;
-
-  function close(): void {
-    if (isEnded) return;
-    isEnded = true;
-    expected?.cancel();
-    // A half-open connection does not answer to a goodbye, so it is not waited for.
-    client.end().catch(() => {});
-    client.connection?.stream?.destroy();
-    resolve();
-  }
-
-  client.on('notification', (message) => {
-    if (message.channel === channel && !isEnded) receive(message.payload ?? '');
-  });
-  client.on('error', close);
-  client.on('end', close);
-
-  return {
-    ended,
-    async open() {
-      const listening = client.connect().then(() => client.query({ text: `LISTEN "${channel}"` }));
-      listening.catch(close);
-      // Closed meanwhile, it may never answer.
-      await Promise.race([listening, ended]).catch(() => {});
-      return !isEnded;
-    },
-    expectProbe() {
-      expected ??= clock.after(probeTimeoutMs, close, { unref: true });
-    },
-    onProbe() {
-      isProven = true;
-      expected?.cancel();
-      expected = null;
-    },
-    isProven: () => isProven,
-    close,
-  };
 }
