@@ -1,7 +1,8 @@
-/** The verbs of this engine, from the files of this folder. Each is exported under its name in the contract. */
+/** The verbs of this engine, from the files of this folder, each under its name in the contract. */
 export * from './change.ts';
 export * from './enqueue.ts';
 export * from './exchange.ts';
+export * from './fire.ts';
 export * from './lease.ts';
 export * from './list.ts';
 export * from './locks.ts';

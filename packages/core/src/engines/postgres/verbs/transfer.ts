@@ -3,13 +3,11 @@ import type {
   ExportRowsInput,
   ExportRowsReply,
   ImportRowsInput,
-  JobSlot,
   Reply,
   TransferCounters,
   TransferCounts,
   TransferInput,
   TransferMark,
-  TransferPart,
   TransferReply,
   TransferRow,
 } from '../../../contract/engine.ts';
@@ -17,161 +15,21 @@ import { transferParts } from '../../../contract/transfer.ts';
 import {
   fencedPrefix,
   isMarkOf,
-  liveColumns,
   liveNodeMs,
   notEmpty,
-  overColumns,
-  plainParts,
   refuseFenced,
   requireArriving,
-  scheduleColumns,
 } from '../../shared/transfer-parts.ts';
 import { statements } from '../generated.ts';
-import { toSlot } from '../rows.ts';
 import { keepable, type Value, type Work } from '../work.ts';
+import { type Columns, partTables } from './transfer-tables.ts';
 
-// These keep their names: the fence itself and the schema's version.
+// Tables that are not renamed: the fence itself and the schema's version.
 const unfenced = ['transfers', 'meta'];
-// The tables are locked one after the other, and each waits for whoever works on it.
+// The tables are locked one after the other, and each lock waits for the calls that use the table.
 const fenceMs = 60_000;
 
 type Rows = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<Row[]>;
-type Columns = Record<string, Value>;
-
-/** How a part lies in this store. `#` in front of a table's name stands for the schema and its prefix, `@now` for the instant. */
-interface PartTables {
-  from: string;
-  /** What is read, by the names that all stores know. */
-  select: readonly string[];
-  key: readonly string[];
-  /** A row as all stores know it, of what was read. */
-  read?(row: Columns): TransferRow;
-  /** Where its rows go; several where they are kept in several tables. */
-  insert(row: TransferRow, now: number): [table: string, row: Columns][];
-}
-
-/** A slot of all stores in the columns that this one has for it. */
-function slotColumns({ slot, policy }: TransferRow): Columns {
-  const { retentionMs, deadRetentionMs } = JSON.parse(policy as string) as {
-    retentionMs: number;
-    deadRetentionMs: number;
-  };
-  const kept = { retention_ms: retentionMs, dead_retention_ms: deadRetentionMs };
-  if (slot === null) return { ...kept, slot: null, slot_at: null, slot_allow: false, slot_details: null };
-  const { details, ...rest } = JSON.parse(slot as string) as JobSlot;
-  const isAllowed = rest.allow === true;
-  return {
-    ...kept,
-    slot: JSON.stringify(rest),
-    slot_at: rest.slotAt,
-    slot_allow: isAllowed,
-    slot_details: details,
-  };
-}
-
-function readSlot({ slot_details: details, ...row }: Columns): TransferRow {
-  const slot = toSlot(row.slot as string | null, details as string | null);
-  return { ...row, slot: slot === null ? null : JSON.stringify(slot) } as TransferRow;
-}
-
-const over = (table: 'finished' | 'dead'): PartTables => ({
-  from: `#${table}`,
-  select: [...overColumns, 'slot_details'],
-  key: ['id'],
-  read: readSlot,
-  insert: (row) => [[table, { ...row, ...slotColumns(row) }]],
-});
-
-// While a job runs its lease knows better.
-const ofLease = ['begun_at', 'percent', 'message', 'step', 'step_of'];
-
-// What a schedule has beside its id in the table of what its user wrote.
-const specColumns = ['app', 'tenant', 'name', 'spec', 'created_at'];
-
-const partTables: Record<TransferPart, PartTables> = {
-  ...(Object.fromEntries(
-    Object.entries(plainParts).map(([part, { key, columns }]) => [
-      part,
-      {
-        from: `#${part}`,
-        select: columns,
-        key: columns.slice(0, key),
-        insert: (row: TransferRow) => [[part, row]],
-      },
-    ]),
-  ) as unknown as Record<keyof typeof plainParts, PartTables>),
-  jobs: {
-    from: '#jobs j LEFT JOIN #leases l ON l.id = j.id',
-    select: [
-      ...liveColumns.map((column) => {
-        if (column === 'fence') return 'coalesce(l.fence, j.fence) AS fence';
-        if (ofLease.includes(column))
-          return `CASE WHEN l.id IS NULL THEN j.${column} ELSE l.${column} END AS ${column}`;
-        return `j.${column}`;
-      }),
-      'j.slot_details',
-      'l.until_at - @now AS lease_left_ms',
-    ],
-    key: ['j.seq'],
-    read: readSlot,
-    insert({ lease_left_ms: leftMs, ...row }, now) {
-      const job: [string, Columns] = ['jobs', { ...row, ...slotColumns(row) }];
-      if (leftMs === null) return [job];
-      const { id, seq, fence, node, begun_at, percent, message, step, step_of } = row as Columns;
-      const lease = { id, seq, fence, node, begun_at, percent, message, step, step_of } as Columns;
-      const plain = row.dedupe_key === null && row.serial === null;
-      return [
-        job,
-        [
-          'leases',
-          {
-            ...lease,
-            token: null,
-            plain,
-            until_at: now + Number(leftMs),
-            cancel_at: row.cancel_requested_at as Value,
-          },
-        ],
-      ];
-    },
-  },
-  finished: over('finished'),
-  dead: over('dead'),
-  gates: {
-    from: '#gates',
-    select: ['kind', 'ref', 'order_at', 'seq', 'job'],
-    key: ['ref', 'kind', 'order_at', 'seq'],
-    insert: (row) => [['gates', row]],
-  },
-  places: {
-    from: '#places p JOIN #jobs j ON j.id = p.job',
-    select: ['p.kind', 'p.ref', 'j.seq', 'p.job'],
-    key: ['p.kind', 'p.ref'],
-    insert: ({ kind, ref, job }) => [['places', { kind, ref, job } as Columns]],
-  },
-  schedules: {
-    from: '#schedules s JOIN #specs p ON p.id = s.id',
-    select: scheduleColumns.map((column) => `${specColumns.includes(column) ? 'p' : 's'}.${column}`),
-    key: ['s.seq'],
-    insert(row) {
-      const isOfSpec = (name: string) => name === 'id' || specColumns.includes(name);
-      const pick = (wants: (name: string) => boolean): Columns =>
-        Object.fromEntries(Object.entries(row).filter(([name]) => wants(name)));
-      return [
-        ['schedules', pick((name) => !specColumns.includes(name))],
-        ['specs', pick(isOfSpec)],
-      ];
-    },
-  },
-  locks: {
-    from: '#locks',
-    select: [...['name', 'fence', 'token', 'holder'], 'until_at - @now AS left_ms'],
-    key: ['name'],
-    insert: ({ left_ms: leftMs, ...row }, now) => [
-      ['locks', { ...row, until_at: now + Number(leftMs) } as Columns],
-    ],
-  },
-};
 
 const named = (sql: string, prefix: string): string => sql.replaceAll('#', `duly.${prefix}`);
 
@@ -179,7 +37,7 @@ const named = (sql: string, prefix: string): string => sql.replaceAll('#', `duly
 export async function transfer(work: Work, input: TransferInput): Promise<TransferReply> {
   const { step, move, place } = input;
   if (step === 'look') return stateOf(work, input);
-  // Places that a user's transaction left behind are given on by the next claim; another store could not.
+  // Only a claim of this store can pass on the places that a user's transaction left behind.
   if (step === 'leave') await giveLeftPlacesOn(work, input);
   await work.transaction(async (rows, allow) => {
     await allow(fenceMs);
@@ -219,7 +77,7 @@ async function giveLeftPlacesOn(work: Work, { now }: TransferInput): Promise<voi
   const { exchange } = await import('./exchange.ts');
   await exchange(work, { settle: [], claim, ...(now === undefined ? {} : { now }) }).catch(
     (error: unknown) => {
-      // It was fenced before: nothing is left to give on.
+      // The store was fenced before: no place is left to pass on.
       if (!isDulyError(error, 'store_moved')) throw error;
     },
   );
@@ -379,7 +237,9 @@ async function liveNodes(rows: Rows, now: number): Promise<number> {
   return (row as { n: number }).n;
 }
 
-/** The tables and views of the store that start with the prefix, but for what is never fenced and for the days of history, which go with it. */
+/**
+ * The tables and views to rename that start with the prefix. Partitions of the history are no tables here.
+ */
 async function tablesOf(rows: Rows, kinds: string, prefix: string): Promise<string[]> {
   const found = await rows<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass)
@@ -389,14 +249,17 @@ async function tablesOf(rows: Rows, kinds: string, prefix: string): Promise<stri
   return found.map(({ name }) => name).filter((name) => name.startsWith(prefix) && !unfenced.includes(name));
 }
 
-/** Renames all tables that start with `from`. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
+/**
+ * Renames all tables that start with `from`. Each rename locks its table: it waits for the calls that use the
+ * table, and later calls wait for the commit and then find no table.
+ */
 async function rename(rows: Rows, from: string, to: string): Promise<void> {
   for (const table of await tablesOf(rows, '{r,p,v}', from)) {
     await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
   }
 }
 
-/** Drops what came so far. The last page of the feed stays: it knows the place. */
+/** Deletes what arrived so far. The last page of the feed stays, because it holds the position. */
 async function clear(rows: Rows): Promise<void> {
   const fenced = await tablesOf(rows, '{r,p}', fencedPrefix);
   const tables = fenced.filter((table) => table !== `${fencedPrefix}feed_pages`);
