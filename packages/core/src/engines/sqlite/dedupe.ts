@@ -1,5 +1,6 @@
-import type { JobStatus } from '../../contract/job-status.ts';
+import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
 import { statements } from './generated.ts';
+import type { JobStateRow } from './job-state.ts';
 import type { Work } from './work.ts';
 
 /** The row of a dedupe key. */
@@ -11,7 +12,7 @@ export interface KeyRow {
   follow_until: number | null;
 }
 
-/** A key as it is held at this instant, null: by nobody. Once its holder's time is over, the follow-up behind that one holds it. */
+/** A key as it is held at this instant; null: it is free. After its holder's time, the follow-up holds it. */
 export function heldNow(key: KeyRow | undefined, now: number): KeyRow | null {
   if (key === undefined || isHeld(key.until_at, now)) return key ?? null;
   if (key.follow_id === null || !isHeld(key.follow_until, now)) return null;
@@ -35,4 +36,27 @@ export function holderOf(
 ): string | null {
   const row = work.get<KeyRow>(statements.dedupe.holder, type, tenant ?? '', key);
   return heldNow(row, work.now)?.job_id ?? null;
+}
+
+/** Passes a dedupe key on when a job ends: to its follow-up or to no job. The ended holder may keep it. */
+export function transferDedupeKey(
+  work: Work,
+  row: Pick<JobStateRow, 'id' | 'type' | 'tenant'>,
+  key: string,
+  status: TerminalStatus | 'deleted',
+): void {
+  const at = [row.type, row.tenant ?? '', key] as const;
+  const held = work.get<KeyRow>(statements.dedupe.holder, ...at);
+  if (held === undefined) return;
+  if (held.follow_id === row.id) {
+    work.run(statements.dedupe.follow, null, null, ...at);
+  } else if (held.job_id === row.id) {
+    if (held.follow_id !== null) {
+      work.run(statements.dedupe.hold, ...at, held.follow_id, held.follow_until, work.now);
+    } else if (held.until_at === null || status === 'deleted') {
+      work.run(statements.dedupe.release, ...at);
+    } else {
+      work.run(statements.dedupe.end, status, ...at);
+    }
+  }
 }

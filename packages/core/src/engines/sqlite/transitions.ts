@@ -1,123 +1,16 @@
 /**
- * The transitions of a job that several verbs share: becoming ready, waiting behind a gate, and ending, with everything that an end sets
- * free.
+ * The transitions of a job that several verbs share: becoming ready, waiting behind a gate, and ending, with
+ * all jobs, keys and schedules that an end releases.
  */
 
-import type {
-  AttemptRecord,
-  JobError,
-  JobFieldValue,
-  ReportBody,
-  SettleReason,
-} from '../../contract/engine.ts';
+import type { AttemptRecord, JobError, ReportBody, SettleReason } from '../../contract/engine.ts';
 import type { JobStatus, TerminalStatus } from '../../contract/job-status.ts';
-import type { KeyRow } from './dedupe.ts';
+import { transferDedupeKey } from './dedupe.ts';
 import { statements } from './generated.ts';
+import { type JobStateRow, readJobState, readJobStateBySeq } from './job-state.ts';
 import type { Work } from './work.ts';
 
-/** The columns of a live job that transitions need. */
-export interface JobStateRow {
-  // {{job.state | %column: JobFieldValue<'%field'>; | policy=policy: string;}}
-  id: JobFieldValue<'id'>;
-  type: JobFieldValue<'type'>;
-  tenant: JobFieldValue<'tenant'>;
-  status: JobFieldValue<'status'>;
-  reason: JobFieldValue<'reason'>;
-  rank_offset: JobFieldValue<'rankOffsetMs'>;
-  due_at: JobFieldValue<'dueAt'>;
-  expire_at: JobFieldValue<'expireAt'>;
-  created_at: JobFieldValue<'createdAt'>;
-  started_at: JobFieldValue<'startedAt'>;
-  claimed_at: JobFieldValue<'claimedAt'>;
-  begun_at: JobFieldValue<'begunAt'>;
-  fence: JobFieldValue<'fence'>;
-  node: JobFieldValue<'node'>;
-  attempt: JobFieldValue<'attempt'>;
-  spent: JobFieldValue<'spent'>;
-  max_attempts: JobFieldValue<'maxAttempts'>;
-  losses: JobFieldValue<'losses'>;
-  begun_losses: JobFieldValue<'begunLosses'>;
-  percent: JobFieldValue<'percent'>;
-  dedupe_key: JobFieldValue<'dedupeKey'>;
-  serial: JobFieldValue<'serial'>;
-  schedule_id: JobFieldValue<'scheduleId'>;
-  parent_id: JobFieldValue<'parentId'>;
-  cancel_requested_at: JobFieldValue<'cancelRequestedAt'>;
-  policy: string;
-  // {{/job}}
-  seq: number;
-  solo: number;
-}
-
-/** The same columns, in the order of the statements. */
-type JobStateTuple = [
-  // {{job.state | %column: JobFieldValue<'%field'>, | policy=policy: string,}}
-  id: JobFieldValue<'id'>,
-  type: JobFieldValue<'type'>,
-  tenant: JobFieldValue<'tenant'>,
-  status: JobFieldValue<'status'>,
-  reason: JobFieldValue<'reason'>,
-  rank_offset: JobFieldValue<'rankOffsetMs'>,
-  due_at: JobFieldValue<'dueAt'>,
-  expire_at: JobFieldValue<'expireAt'>,
-  created_at: JobFieldValue<'createdAt'>,
-  started_at: JobFieldValue<'startedAt'>,
-  claimed_at: JobFieldValue<'claimedAt'>,
-  begun_at: JobFieldValue<'begunAt'>,
-  fence: JobFieldValue<'fence'>,
-  node: JobFieldValue<'node'>,
-  attempt: JobFieldValue<'attempt'>,
-  spent: JobFieldValue<'spent'>,
-  max_attempts: JobFieldValue<'maxAttempts'>,
-  losses: JobFieldValue<'losses'>,
-  begun_losses: JobFieldValue<'begunLosses'>,
-  percent: JobFieldValue<'percent'>,
-  dedupe_key: JobFieldValue<'dedupeKey'>,
-  serial: JobFieldValue<'serial'>,
-  schedule_id: JobFieldValue<'scheduleId'>,
-  parent_id: JobFieldValue<'parentId'>,
-  cancel_requested_at: JobFieldValue<'cancelRequestedAt'>,
-  policy: string,
-  // {{/job}}
-  seq: number,
-  solo: number,
-];
-
-function toJobState(row: JobStateTuple | undefined): JobStateRow | undefined {
-  if (row === undefined) return undefined;
-  return {
-    // {{job.state | %column: row[%n],}}
-    id: row[0],
-    type: row[1],
-    tenant: row[2],
-    status: row[3],
-    reason: row[4],
-    rank_offset: row[5],
-    due_at: row[6],
-    expire_at: row[7],
-    created_at: row[8],
-    started_at: row[9],
-    claimed_at: row[10],
-    begun_at: row[11],
-    fence: row[12],
-    node: row[13],
-    attempt: row[14],
-    spent: row[15],
-    max_attempts: row[16],
-    losses: row[17],
-    begun_losses: row[18],
-    percent: row[19],
-    dedupe_key: row[20],
-    serial: row[21],
-    schedule_id: row[22],
-    parent_id: row[23],
-    cancel_requested_at: row[24],
-    policy: row[25],
-    // {{/job}}
-    seq: row[26],
-    solo: row[27],
-  };
-}
+export { type JobStateRow, readJobState };
 
 /** How a job ends. */
 export interface Ending {
@@ -138,15 +31,6 @@ export interface Ending {
   event?: string;
 }
 
-/** Reads a live job by id. */
-export function readJobState(work: Work, id: string): JobStateRow | undefined {
-  return toJobState(work.tuple<JobStateTuple>(statements.job.state, id));
-}
-
-function readJobStateBySeq(work: Work, seq: number): JobStateRow | undefined {
-  return toJobState(work.tuple<JobStateTuple>(statements.job.stateBySeq, seq));
-}
-
 /** The name of a serial place: keys are per tenant, and any text may be a key. */
 export function serialRef(tenant: string | null, serial: string): string {
   return JSON.stringify([tenant, serial]);
@@ -158,7 +42,10 @@ export type WaitingRow = Pick<
   'seq' | 'id' | 'type' | 'tenant' | 'status' | 'reason' | 'rank_offset' | 'due_at' | 'serial' | 'percent'
 >;
 
-/** A due job whose other gates are open: takes its serial place if it has one, and is ready; or waits for the place. */
+/**
+ * Makes a due job whose other gates are open ready. A job with a serial key first takes its place, or waits
+ * for it.
+ */
 export function enter(work: Work, row: WaitingRow, event: string): JobStatus {
   if (row.serial === null || row.status === 'RETRYING') return createReady(work, row, event);
   const ref = serialRef(row.tenant, row.serial);
@@ -179,7 +66,7 @@ function createReady(work: Work, row: WaitingRow, event: string): JobStatus {
   return place(work, row, { status: row.status === 'RETRYING' ? 'RETRYING' : 'PENDING', ready: true, event });
 }
 
-/** Puts the due jobs of a serial key that nobody has promoted yet in line; `seq` is the one that comes just now, or -1. */
+/** Queues the due jobs of a serial key that were not promoted yet, except `seq` (-1: none). */
 export function queueSerial(work: Work, key: { tenant: string | null; serial: string; seq: number }): void {
   const ref = serialRef(key.tenant, key.serial);
   for (const row of work.all<WaitingRow>(statements.job.unpromotedOfSerial, { ...key, now: work.now })) {
@@ -188,13 +75,13 @@ export function queueSerial(work: Work, key: { tenant: string | null; serial: st
   }
 }
 
-/** Whether somebody in line for a place was due earlier, or at the same instant and created before. */
+/** Whether a job that waits for a serial place was due earlier, or at the same instant and created before. */
 export function hasEarlier(work: Work, ref: string, dueAt: number, seq: number): boolean {
   const first = work.get<{ seq: number; order_at: number }>(statements.job.nextInLine, ref);
   return first !== undefined && (first.order_at < dueAt || (first.order_at === dueAt && first.seq < seq));
 }
 
-/** Puts a live job into a waiting status. `ready`: it may be taken. */
+/** Puts a live job into a waiting status. `ready`: it may be claimed. */
 export function place(
   work: Work,
   row: WaitingRow,
@@ -210,7 +97,7 @@ export function place(
   return to.status;
 }
 
-/** Gives a serial place up, and to the next in line. */
+/** Releases a serial place and gives it to the next job that waits for it. */
 export function leaveSerial(work: Work, row: Pick<JobStateRow, 'seq' | 'serial' | 'tenant'>): void {
   if (row.serial === null) return;
   const ref = serialRef(row.tenant, row.serial);
@@ -219,7 +106,7 @@ export function leaveSerial(work: Work, row: Pick<JobStateRow, 'seq' | 'serial' 
   promoteSerialHead(work, ref);
 }
 
-/** Gives a free place to the first in line that is due. */
+/** Gives a free place to the first waiting job that is due. */
 export function promoteSerialHead(work: Work, ref: string): void {
   for (;;) {
     const next = work.get<{ seq: number }>(statements.job.nextInLine, ref);
@@ -231,12 +118,12 @@ export function promoteSerialHead(work: Work, ref: string): void {
       createReady(work, waiting, 'gate-open');
       return;
     }
-    // It was moved to later while it stood in line; the place is for whoever is due.
+    // It was rescheduled to a later time while it waited, so the place goes to the next due job.
     place(work, waiting, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
   }
 }
 
-/** Moves due jobs of these types, so many of each, to where a claim finds them; tells how many, and whether that was all. */
+/** Makes due jobs of these types ready, at most `limit` of each. Returns how many, and if these were all. */
 export function promote(
   work: Work,
   types: Iterable<string>,
@@ -249,15 +136,15 @@ export function promote(
     if (due.length >= limit) isAll = false;
     rows.push(...due);
   }
-  // Of several types that want one serial place the earliest due gets it.
+  // If jobs of several types wait for one serial place, the job that was due first gets it.
   rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
   const isNotified = work.notifications.has('jobs');
   for (const row of rows) {
-    // An earlier one of this list may have put it in line, or seated it, with the others of its serial key.
+    // An earlier job of this list may have queued or promoted it, with the others of its serial key.
     const isMoved = row.serial !== null && readJobState(work, row.id)?.status !== row.status;
     if (!isMoved) enter(work, row, 'due');
   }
-  // Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
+  // Every node knows the next due instant and wakes at it, so expected jobs need no notification.
   if (!isNotified) work.notifications.delete('jobs');
   return { count: rows.length, isAll };
 }
@@ -273,12 +160,12 @@ export function waitingTypes(work: Work): string[] {
   }
 }
 
-/** Ends jobs whose start deadline has passed before their first start; answers how many. */
+/** Ends jobs whose start deadline has passed before their first start. Returns how many. */
 export function expireOverdue(work: Work, limit: number): number {
   const rows = work.tuples<[number]>(statements.job.overdue, work.now, limit);
   for (const [seq] of rows) {
     const row = readJobStateBySeq(work, seq);
-    // The end of an earlier one in this very list may have opened or ended it.
+    // The end of an earlier job of this list may have ended it.
     if (row !== undefined) finish(work, row, { status: 'EXPIRED', reason: 'start-deadline' });
   }
   return rows.length;
@@ -291,7 +178,7 @@ const eventOf: Record<TerminalStatus, string> = {
   EXPIRED: 'expired',
 };
 
-/** Ends a live job: moves it to history and sets free everything that waited for it, in the same transaction. */
+/** Ends a live job: moves it to history and releases what waited for it, in the same transaction. */
 export function finish(work: Work, row: JobStateRow, ending: Ending): void {
   const progress = ending.report?.progress ?? null;
   const { now } = work;
@@ -334,7 +221,7 @@ export function finish(work: Work, row: JobStateRow, ending: Ending): void {
   setFree(work, row, ending.status);
 }
 
-/** An attempt that ends now, as it is listed. */
+/** The list entry of an attempt that ends now. */
 export function attemptEntry(
   work: Work,
   row: Pick<JobStateRow, 'attempt' | 'node' | 'fence' | 'claimed_at' | 'begun_at'>,
@@ -366,8 +253,8 @@ type ReturnedRow = [
 ];
 
 /**
- * Ends many jobs that returned, each if it is still held under its fence: what `finish` does for each as COMPLETED, in a few statements
- * for all. Answers the ids of those that it ended.
+ * Ends many jobs that returned, each if it is still leased under its fence. It does what `finish` does for
+ * each as COMPLETED, in a few statements for all, and returns the ids of the jobs that it ended.
  */
 export function finishReturned(work: Work, list: Returned[], reason: string): Set<string> {
   const { now } = work;
@@ -392,7 +279,10 @@ export function finishReturned(work: Work, list: Returned[], reason: string): Se
   return ids;
 }
 
-/** Opens what waited for a job that is over, or gone. Looks first everywhere: nearly always there is nothing, and a write that finds nothing costs four times a look. */
+/**
+ * Releases everything that waited for a job that ended or was deleted. It reads before it writes: there is
+ * rarely anything to release, and a write that finds nothing costs four times a read.
+ */
 export function setFree(
   work: Work,
   row: Pick<JobStateRow, 'seq' | 'id' | 'type' | 'tenant' | 'status' | 'dedupe_key' | 'serial'>,
@@ -407,7 +297,7 @@ export function setFree(
     work.notifications.add('schedules');
 }
 
-/** Takes the gates away that waited for a job. */
+/** Removes the gates that waited for a job. */
 function gatesBehind(work: Work, id: string): { job: number }[] {
   if (work.tuple(statements.job.isAwaited, id) === undefined) return [];
   return work.all<{ job: number }>(statements.job.openGates, id);
@@ -419,27 +309,4 @@ function gateOpened(work: Work, seq: number): void {
   if (row === undefined || row.status !== 'BLOCKED') return;
   if (row.due_at > work.now) place(work, row, { status: 'SCHEDULED', ready: false, event: 'gate-open' });
   else enter(work, row, 'gate-open');
-}
-
-/** A dedupe key after its holder's end: to the follow-up, kept for its time, or free. */
-function transferDedupeKey(
-  work: Work,
-  row: Pick<JobStateRow, 'id' | 'type' | 'tenant'>,
-  key: string,
-  status: TerminalStatus | 'deleted',
-): void {
-  const at = [row.type, row.tenant ?? '', key] as const;
-  const held = work.get<KeyRow>(statements.dedupe.holder, ...at);
-  if (held === undefined) return;
-  if (held.follow_id === row.id) {
-    work.run(statements.dedupe.follow, null, null, ...at);
-  } else if (held.job_id === row.id) {
-    if (held.follow_id !== null) {
-      work.run(statements.dedupe.hold, ...at, held.follow_id, held.follow_until, work.now);
-    } else if (held.until_at === null || status === 'deleted') {
-      work.run(statements.dedupe.release, ...at);
-    } else {
-      work.run(statements.dedupe.end, status, ...at);
-    }
-  }
 }
