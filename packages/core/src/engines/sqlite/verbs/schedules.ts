@@ -1,59 +1,38 @@
 import { dulyError } from '../../../base/errors.ts';
 import type {
-  ActiveRun,
   AppliedSchedule,
   ApplySchedulesInput,
   ApplySchedulesReply,
-  ClaimedSchedule,
   ClaimSchedulesInput,
   ClaimSchedulesReply,
   FireGroup,
   FireInput,
   FireReply,
-  JobSlot,
   JobSpec,
-  Origin,
   ScheduleChange,
   SchedulesInput,
   SchedulesReply,
-  SlotRow,
   SlotsInput,
   SlotsReply,
 } from '../../../contract/engine.ts';
-import type { JobStatus } from '../../../contract/job-status.ts';
 import { type ScheduleColumns, toScheduleRecord } from '../../shared/schedule-row.ts';
 import { audit } from '../audit.ts';
 import { readCompacted } from '../compact-ledger.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
-import { readJobState } from '../transitions.ts';
+import { readJobState } from '../job-state.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './change.ts';
 import { claimCreated, createJob } from './enqueue.ts';
 import { isPlain } from './job-spec.ts';
+import { addSlot, allWait, endOthers, setSlotDetails, waitsInVain } from './schedule-effects.ts';
+import { type LeasedTuple, leaseDue, leaseNamed, nextDueAt, toClaimed } from './schedule-lease.ts';
 import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 interface ScheduleRow extends ScheduleColumns {
   seq: number;
   fence: number;
 }
-
-/** The columns of a schedule under lease, in the order of the statements that take one. */
-type LeasedTuple = [
-  id: string,
-  app: string | null,
-  tenant: string | null,
-  name: string,
-  generation: number,
-  version: number,
-  spec: string,
-  state: string,
-  due_at: number | null,
-  waits_for: string | null,
-  created_at: number,
-  updated_at: number,
-  fence: number,
-];
 
 /** See the contract. */
 export function applySchedules(work: Work, input: ApplySchedulesInput): Omit<ApplySchedulesReply, 'now'> {
@@ -99,7 +78,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     work.run(statements.schedule.delete, change.id);
     work.run(statements.schedule.deleteSpec, row.seq);
     const note = change.note ?? null;
-    // All of it: the ledger stays, and whoever reads it must know what it is the ledger of.
+    // The whole schedule: its ledger stays, and readers of the ledger need to know which schedule it was.
     const { app, tenant, name, generation } = row;
     const gone = { ...auditOf(row), app, tenant, name, generation, state: JSON.parse(row.state) as unknown };
     audit(work, { actor, action: change.action, subject, before: gone, after: null, note });
@@ -165,126 +144,8 @@ export function checkSchedules(
 ): Omit<ClaimSchedulesReply, 'now'> | null {
   if (input.ids !== null) return null;
   const [dueAt] = work.tuple<[number | null]>(statements.schedule.peek) as [number | null];
-  // A due schedule may be leased, and then the end of its lease counts, which the claim itself reads.
+  // If the schedule is leased, the end of its lease counts, which the claim itself reads.
   return dueAt !== null && dueAt <= work.now ? null : { schedules: [], nextDueAt: dueAt, more: false };
-}
-
-type DueTuple = [
-  seq: number,
-  id: string,
-  app: string | null,
-  tenant: string | null,
-  name: string,
-  generation: number,
-  version: number,
-  spec: string,
-  state: string,
-  due_at: number,
-  waits_for: string | null,
-  created_at: number,
-  updated_at: number,
-];
-
-/**
- * One fence for all that a claim takes: each of them had a smaller one before. They are read and then leased: an update that returns
- * what it wrote costs half as much again, and answers in no order.
- */
-function leaseDue(work: Work, { leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
-  const due = work.tuples<DueTuple>(statements.schedule.due, work.now, work.steady, limit);
-  const [first] = due;
-  if (first === undefined) return [];
-  const fence = work.fences(1);
-  const leaseUntil = work.steady + leaseMs;
-  if (due.length === 1) work.run(statements.schedule.leaseOne, fence, leaseUntil, token, node, first[0]);
-  else {
-    const seqs = JSON.stringify(due.map(([seq]) => seq));
-    work.run(statements.schedule.leaseMany, fence, leaseUntil, token, node, seqs);
-  }
-  return due.map(([, ...row]): LeasedTuple => [...row, fence]);
-}
-
-function leaseNamed(work: Work, { ids, leaseMs, token, node, limit }: ClaimSchedulesInput): LeasedTuple[] {
-  const { steady } = work;
-  const fence = work.fences(1);
-  const leaseUntil = steady + leaseMs;
-  return (ids ?? [])
-    .slice(0, limit)
-    .map((id) =>
-      work.tuple<LeasedTuple>(statements.schedule.lease, fence, leaseUntil, token, node, id, steady),
-    )
-    .filter((row) => row !== undefined);
-}
-
-/** Also when another claim's lease ends: whoever holds it may be dead, and then somebody else must decide. */
-function nextDueAt(work: Work, token: string): number | null {
-  const { now, steady } = work;
-  const [free, leased] = work.tuple<[free: number | null, leased: number | null]>(
-    statements.schedule.nextDue,
-    steady,
-    token,
-  ) as [number | null, number | null];
-  if (leased === null) return free;
-  return Math.min(free ?? Number.POSITIVE_INFINITY, now + (leased - steady));
-}
-
-// As many as the statement takes.
-const activeCountMax = 10;
-
-function toClaimed(work: Work, row: LeasedTuple): ClaimedSchedule {
-  const [id, , , , , , , , , waitsFor] = row;
-  const active = work
-    .tuples<
-      [
-        id: string,
-        status: JobStatus,
-        slot: string,
-        origin: Origin,
-        dueAt: number,
-        cancelRequestedAt: number | null,
-      ]
-    >(statements.schedule.active, id)
-    .map(
-      (run): ActiveRun => ({
-        id: run[0],
-        status: run[1],
-        slotAt: (JSON.parse(run[2]) as JobSlot).slotAt,
-        origin: run[3],
-        dueAt: run[4],
-        cancelRequestedAt: run[5],
-      }),
-    );
-  // Fewer than the page holds are all there are.
-  const count =
-    active.length < activeCountMax
-      ? active.length
-      : (work.get<{ count: number }>(statements.schedule.activeCount, id) as { count: number }).count;
-  const ended =
-    waitsFor === null
-      ? undefined
-      : work.get<{ id: string; status: JobStatus; finished_at: number }>(
-          statements.job.finishedBrief,
-          waitsFor,
-        );
-  const waited =
-    ended === undefined ? null : { id: ended.id, status: ended.status, finishedAt: ended.finished_at };
-  return {
-    id,
-    app: row[1],
-    tenant: row[2],
-    name: row[3],
-    generation: row[4],
-    version: row[5],
-    spec: row[6],
-    state: row[7],
-    dueAt: row[8],
-    waitsFor,
-    createdAt: row[10],
-    updatedAt: row[11],
-    fence: row[12],
-    active,
-    activeCount: count,
-    waited,
-  };
 }
 
 /** See the contract. */
@@ -299,7 +160,7 @@ export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
   return { groups, claimed: claimCreated(work, input, !isEnding && specs.every(isPlain) ? specs : null) };
 }
 
-/** Compares and sets first, so that of a conflict nothing is written; what fails after that fails the whole call. */
+/** Compares and sets first, so that a conflict writes nothing. A later failure fails the whole call. */
 function fireGroup(
   work: Work,
   group: FireGroup,
@@ -326,80 +187,10 @@ function fireGroup(
   for (const job of jobs) create(job);
   for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
   setSlotDetails(work, group.slotDetails ?? []);
-  // As a rule no notification for schedules: the node that fired comes back when it planned to, and the others saw its lease and look again when
-  // that would have ended. But it did not plan to come back at once.
+  // The node that fired returns when it planned to, and other nodes check again when its lease would have
+  // ended. Only a schedule that is due at once needs a notification.
   if (isWaitOver) work.notifications.add('schedules');
   return 'fired';
-}
-
-function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
-  for (const { id, mode } of others) {
-    const job = readJobState(work, id);
-    if (job !== undefined) cancelJob(work, job, mode, { actor, note: 'overlap policy' });
-  }
-}
-
-/** Whether the runs that are to be told something still wait, and so will hear it. */
-function allWait(work: Work, slotDetails: NonNullable<FireGroup['slotDetails']>): boolean {
-  return slotDetails.every(({ id }) => work.get(statements.schedule.waits, id) !== undefined);
-}
-
-/** Gives runs that wait behind others their new details. */
-function setSlotDetails(work: Work, slotDetails: NonNullable<FireGroup['slotDetails']>): void {
-  for (const { id, details } of slotDetails) work.run(statements.schedule.setSlotDetails, details, id);
-}
-
-/**
- * Whether a schedule would wait for a job that has already ended. A job of the same write has not: if it ends in this write, its end makes
- * the schedule due.
- */
-function waitsInVain(
-  work: Work,
-  { waitsFor, jobs }: { waitsFor: string | null; jobs: readonly JobSpec[] },
-): boolean {
-  if (waitsFor === null || jobs.some(({ id }) => id === waitsFor)) return false;
-  return readJobState(work, waitsFor) === undefined;
-}
-
-/** Writes a ledger row, or lengthens the newest one when the decision is the same and no job stands between. */
-function addSlot(work: Work, scheduleId: string, generation: number, slot: SlotRow): void {
-  // A slot with a job stands alone, so nobody has to look.
-  const last =
-    slot.jobId !== null
-      ? undefined
-      : work.get<{
-          from_at: number;
-          count: number | null;
-          decision: string;
-          reason: string | null;
-          job_id: string | null;
-        }>(statements.schedule.lastSlot, scheduleId, generation);
-  const isSameRun =
-    last !== undefined &&
-    last.job_id === null &&
-    last.decision === slot.decision &&
-    last.reason === slot.reason &&
-    last.from_at < slot.fromAt;
-  if (isSameRun) {
-    const count = last.count === null || slot.count === null ? null : last.count + slot.count;
-    const { toAt } = slot;
-    work.run(statements.schedule.extendSlot, toAt, count, work.now, scheduleId, generation, last.from_at);
-    return;
-  }
-  work.run(
-    statements.schedule.addSlot,
-    scheduleId,
-    generation,
-    slot.fromAt,
-    slot.toAt,
-    slot.count,
-    slot.decision,
-    slot.reason,
-    slot.node,
-    slot.jobId,
-    work.now,
-    work.now,
-  );
 }
 
 /** See the contract. */
