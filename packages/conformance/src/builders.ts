@@ -144,6 +144,7 @@ export function lostSettlement(
     spends: false,
     started: loss === 'begun',
     loss,
+    solo: 1,
     due: { inMs: 0 },
     error: null,
     ...fields,

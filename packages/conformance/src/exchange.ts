@@ -687,6 +687,29 @@ function settleTests(test: DefineTest): void {
     assert.deepEqual(withLossy, [[lossy]]);
   });
 
+  test('a job that is claimed by itself stays so when its attempt ends in another way', async ({
+    engine,
+  }) => {
+    const lossy = await createLossy(engine, 'unproven', 1);
+    let now = t0 + 3 * hour;
+    for (const to of ['PENDING', 'RETRYING', 'SCHEDULED'] as const) {
+      const lease = only(await claim(engine, {}, now));
+      assert.equal(lease.id, lossy);
+      await finish(engine, lease, to, {}, now);
+      now += hour;
+      await create(engine, { due: { at: now } }, now);
+      const claimed = [await claim(engine, {}, now), await claim(engine, {}, now)];
+      assert.deepEqual(
+        claimed.map((jobs) => jobs.length),
+        [1, 1],
+        `${to}: not claimed with another job`,
+      );
+      for (const one of claimed.flat())
+        if (one.id === lossy) await finish(engine, one, 'PENDING', {}, now);
+        else await finish(engine, one, 'COMPLETED', {}, now);
+    }
+  });
+
   test('a job lost twice after a beginning runs only in a process where nothing else runs', async ({
     engine,
   }) => {
@@ -750,7 +773,14 @@ async function createLossy(
     const lease = await claimOne(engine, {}, t0 + n * hour);
     if (loss === 'begun') await heartbeat(engine, lease, t0 + n * hour, { begun: true });
     const taken = only(await reap(engine, t0 + n * hour + 30 * minute));
-    assert.equal(await settle(engine, lostSettlement(taken, loss), t0 + n * hour + 30 * minute), 'done');
+    assert.equal(
+      await settle(
+        engine,
+        lostSettlement(taken, loss, { solo: loss === 'begun' && n > 1 ? 2 : 1 }),
+        t0 + n * hour + 30 * minute,
+      ),
+      'done',
+    );
   }
   return id;
 }

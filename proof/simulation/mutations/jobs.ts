@@ -647,7 +647,7 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a job that was lost is given out together with others',
     caughtBy: ['suspects-alone'],
-    mutate: withSql(['settle', 'again'], (sql) => sql.replace('solo = :solo', 'solo = 0 * :solo')),
+    mutate: withSql(['settle', 'again'], (sql) => sql.replace('coalesce(:solo, solo)', '0 * coalesce(:solo, 0)')),
   },
   {
     name: 'an attempt that was given back unused counts',

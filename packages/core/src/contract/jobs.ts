@@ -167,6 +167,9 @@ export type SettleReason =
   | 'input-refused'
   | 'result-refused';
 
+/** How a job is claimed: 0 with others, 1 as the only job of its claim, 2 only by a process in which nothing else runs. */
+export type Solo = 0 | 1 | 2;
+
 /** What became of one attempt, decided by the node that ran (or reaped) it. */
 export interface Settlement {
   id: string;
@@ -180,6 +183,8 @@ export interface Settlement {
   started: boolean;
   /** `begun`: the lease was lost after a written beginning; `unproven`: lost before. */
   loss: 'none' | 'unproven' | 'begun';
+  /** How the job is claimed if it comes back; left out: as before. */
+  solo?: Solo;
   /** For RETRYING and SCHEDULED. */
   due: Due | null;
   result: JsonText | null;

@@ -1,6 +1,6 @@
 /** What a lost lease means for its job. Pure: facts in, settlement out. */
-import type { ClaimedJob, Settlement } from '../contract/engine.ts';
-import { begunLossesMax } from '../contract/job-status.ts';
+import type { ClaimedJob, Settlement, Solo } from '../contract/engine.ts';
+import { begunLossesMax, mustRunAlone } from '../contract/job-status.ts';
 
 /** Decides what becomes of a job whose lease ended without an outcome. `job` is as `reap` gave it, under the reaper's fence. */
 export function lossSettlement(job: ClaimedJob): Settlement {
@@ -30,7 +30,12 @@ export function lossSettlement(job: ClaimedJob): Settlement {
     const why = `it was the loss number ${job.begunLosses + 1} after a written beginning, so it may be the job that ends its process`;
     return { ...base, to: 'FAILED', reason: 'lost', error: lostError(job, why) };
   }
-  return { ...base, to: 'RETRYING', reason: 'lost', due: { inMs: 0 } };
+  return { ...base, to: 'RETRYING', reason: 'lost', solo: soloAfterLoss(job), due: { inMs: 0 } };
+}
+
+/** A lost job may have ended its process, so it is claimed alone. Before a loss that would end it, nothing else runs that could be the cause. */
+function soloAfterLoss({ begun, begunLosses }: ClaimedJob): Solo {
+  return mustRunAlone({ begunLosses: begunLosses + (begun ? 1 : 0) }) ? 2 : 1;
 }
 
 function lostError(job: ClaimedJob, why: string): Settlement['error'] {

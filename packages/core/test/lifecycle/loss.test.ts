@@ -71,3 +71,13 @@ test('a lost job that was asked to cancel is CANCELLED, whatever else holds', ()
     }
   }
 });
+
+test('a lost job is claimed alone, and after two losses with a written beginning it runs alone', () => {
+  const soloAfter = (fields: Parameters<typeof claimedJob>[0]) => lossSettlement(claimedJob(fields)).solo;
+  assert.equal(soloAfter({ begun: false }), 1);
+  assert.equal(soloAfter({ begun: true }), 1);
+  assert.equal(soloAfter({ losses: 1, begunLosses: 1, begun: true }), 2);
+  assert.equal(soloAfter({ losses: 2, begunLosses: 2, begun: false }), 2);
+  // A release of an at-most-once job that never began is no loss.
+  assert.equal(soloAfter({ policy: atMostOnce }), undefined);
+});

@@ -327,7 +327,7 @@ WHERE schedule_id = ? AND to_at >= ? AND from_at < ? ORDER BY generation DESC, s
   },
   settle: {
     again: `UPDATE jobs SET
-  status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = :solo,
+  status = :status, reason = :reason, rank = :rank, due_at = :due, updated_at = :now, solo = coalesce(:solo, solo),
   lease_until = NULL, token = NULL, attempt = :attempt, spent = :spent, losses = :losses, begun_losses = :begunLosses,
   started_at = CASE WHEN :unstarted THEN NULL ELSE started_at END,
   lateness_ms = CASE WHEN :unstarted THEN NULL ELSE lateness_ms END,

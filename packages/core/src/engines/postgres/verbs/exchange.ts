@@ -151,10 +151,11 @@ function isPlainSuccess({ to, reason, spends, loss, report, error }: Settlement)
 }
 
 function writtenSettlement(one: Settlement, position: number): object {
-  const { id, fence, to, reason, spends, started, loss, due, result, error, report } = one;
+  const { id, fence, to, reason, spends, started, loss, solo, due, result, error, report } = one;
   return {
     ...{ i: position, id, fence, to, reason, spends, started, loss, result },
     ...(!canTransition('RUNNING', to) && { impossible: true }),
+    ...(solo !== undefined && { solo }),
     ...(due !== null && { due: checkedDue(due) }),
     ...(error !== null && { error: JSON.stringify(error) }),
     ...(report !== null && { report: writtenReport(report) }),

@@ -1,5 +1,5 @@
 import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
-import { canTransition, isSuspect, isTerminal, mustRunAlone } from '../../../contract/job-status.ts';
+import { canTransition, isTerminal } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
 import { statements } from '../generated.ts';
 import type { JobRow } from '../rows.ts';
@@ -15,15 +15,7 @@ import {
   readJobState,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import {
-  aloneInProcess,
-  claimedAlone,
-  claimReady,
-  emptyClaim,
-  isReadyOnly,
-  ordinary,
-  peek,
-} from './claim.ts';
+import { claimReady, emptyClaim, isReadyOnly, peek } from './claim.ts';
 import { dueAtOf } from './job-spec.ts';
 import { appendLogs } from './report.ts';
 
@@ -168,8 +160,7 @@ function rescheduleAttempt(
     rank: isReady ? due + row.rank_offset : null,
     due,
     now: work.now,
-    // Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
-    solo: mustRunAlone(counts) ? aloneInProcess : isSuspect(counts) ? claimedAlone : ordinary,
+    solo: settlement.solo ?? null,
     attempt: isUnused ? row.attempt - 1 : row.attempt,
     unstarted: counts.isUnstarted ? 1 : 0,
     spent: counts.spent,

@@ -954,7 +954,7 @@ function isPlainSuccess({ to, reason, spends, loss, report, error }) {
 	return to === "COMPLETED" && reason === "returned" && spends && loss === "none" && report === null && error === null;
 }
 function writtenSettlement(one, position) {
-	const { id, fence, to, reason, spends, started, loss, due, result, error, report } = one;
+	const { id, fence, to, reason, spends, started, loss, solo, due, result, error, report } = one;
 	return {
 		i: position,
 		id,
@@ -966,6 +966,7 @@ function writtenSettlement(one, position) {
 		loss,
 		result,
 		...!canTransition("RUNNING", to) && { impossible: true },
+		...solo !== void 0 && { solo },
 		...due !== null && { due: checkedDue(due) },
 		...error !== null && { error: JSON.stringify(error) },
 		...report !== null && { report: writtenReport(report) }

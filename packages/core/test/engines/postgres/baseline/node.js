@@ -1273,278 +1273,12 @@ function unavailable(error, { place, unknown }) {
 		cause: error
 	});
 }
-// packages/core/src/engines/postgres/database.ts
-const retryMax = 5;
-const firstRetryMs = 5;
-const fallbackAfterMs = 1e3;
-const askAgainMs = 1e3;
-const quietMs = 500;
-const quietLooksMax = 20;
-/**
-* Makes a database of a pool. A query is a transaction of its own; `transaction` holds one connection for several. Whatever
-* was rolled back only because of others that ran beside it is done again in here. Settings are made for one transaction only
-* (SET LOCAL), so that a pooler may give every transaction another connection.
-*/
-function createDatabase(options) {
-	const { pool, place, clock, random, callMs, lockMs, keepMs = 0, fallback = null } = options;
-	const running = /* @__PURE__ */ new Set();
-	let isClosed = false;
-	const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits(lockMs, callMs)}`;
-	/** When connections were last heard of. One that was just made is not among them. */
-	const receivedElapsed = /* @__PURE__ */ new WeakMap();
-	/** Since when the connection that was given up last had been silent. Others that were silent for as long were cut off with it. */
-	let silentElapsed = Number.NEGATIVE_INFINITY;
-	/** A connection that may still lead somewhere: each dead one would cost its caller the whole time of a call. */
-	async function take() {
-		for (;;) {
-			const client = takeIdle() ?? await connect();
-			if ((receivedElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= silentElapsed) {
-				usedCount++;
-				return client;
-			}
-			client.release(true);
-		}
-	}
-	/** Connections that are at hand, the one that was used last at the end. To ask the pool for one, and to give it back, takes longer than to send a short statement. */
-	let idle = [];
-	let idleMax = 1;
-	/** Whether connections stay however long they are idle: to warm them up again takes as long as several calls. */
-	let isPinned = false;
-	let keeping = null;
-	/** Calls that wait for a connection of the pool, and may wait for this very one. */
-	let connectingCount = 0;
-	function takeIdle(isWanted = () => true) {
-		const one = idle.findLast(({ client }) => isWanted(client));
-		if (one === void 0) return null;
-		const { client, lose } = one;
-		idle = idle.filter((other) => other !== one);
-		client.off("error", lose);
-		client.ref?.();
-		return client;
-	}
-	/** How many connections calls have now, and how often one was given back. */
-	let usedCount = 0;
-	let givenBackCount = 0;
-	/** Calls for which the server has no further connection. Each is told of the next one that another call ends with. */
-	const waiting = [];
-	function giveBack(client, destroy) {
-		usedCount--;
-		givenBackCount++;
-		const next = waiting.shift();
-		if (next !== void 0) {
-			if (destroy) client.release(true);
-			next(destroy ? "room" : client);
-			return;
-		}
-		if (destroy || keepMs === 0 || idle.length >= idleMax || connectingCount > 0 || isClosed) {
-			client.release(destroy);
-			return;
-		}
-		const lose = () => takeIdle((other) => other === client)?.release(true);
-		idle.push({
-			client,
-			lose,
-			sinceElapsed: clock.elapsed()
-		});
-		client.on("error", lose);
-		client.unref?.();
-		if (!isPinned) keeping ??= clock.after(keepMs, closeIdle, { unref: true });
-	}
-	function closeIdle() {
-		keeping = null;
-		const [oldest] = idle;
-		if (oldest === void 0 || isPinned) return;
-		const leftMs = keepMs - (clock.elapsed() - oldest.sinceElapsed);
-		if (leftMs <= 0) takeIdle()?.release();
-		else keeping = clock.after(leftMs, closeIdle, { unref: true });
-	}
-	let warmUpTimer = null;
-	function warmUpWhenQuiet(text, count, looksLeft) {
-		warmUpTimer = clock.after(quietMs, () => {
-			if (isClosed || looksLeft === 0) return;
-			if (running.size > 0) warmUpWhenQuiet(text, count, looksLeft - 1);
-			else trackInFlight(() => warmUpAll(text, count)).catch(() => {});
-		}, { unref: true });
-	}
-	async function warmUpAll(text, count) {
-		idleMax = count;
-		isPinned = true;
-		const ready = /* @__PURE__ */ new Set();
-		while (!isClosed && ready.size < count) {
-			const client = takeIdle((other) => !ready.has(other)) ?? await connectOnce();
-			usedCount++;
-			ready.add(client);
-			await onClient(client, async (connection) => {
-				connection.isSpent = true;
-				await connection.ask(text);
-				connection.isSpent = false;
-			});
-		}
-	}
-	async function connect() {
-		const sinceElapsed = clock.elapsed();
-		for (;;) {
-			const before = givenBackCount;
-			try {
-				if (mayConnect()) return await connectOnce();
-				throw refusal;
-			} catch (error) {
-				if (mayConnect() && isTooManyConnections(error)) [refusal, refusedElapsed] = [error, clock.elapsed()];
-				const leftMs = callMs - (clock.elapsed() - sinceElapsed);
-				const next = await (isTooManyConnections(error) && leftMs > 0 ? afterOthers(before, leftMs) : "nothing");
-				if (usedCount + connectingCount === 0) for (const resume of waiting.splice(0)) resume("nothing");
-				if (next === "nothing") throw storeError(error, {
-					place,
-					unknown: false
-				});
-				if (next !== "room") return next;
-			}
-		}
-	}
-	/** The server's last error about too many connections, and when it came. */
-	let refusal = null;
-	let refusedElapsed = Number.NEGATIVE_INFINITY;
-	/** Each attempt costs the server a process, so the next one waits a while, if other calls can release a connection. */
-	function mayConnect() {
-		return usedCount === 0 || (pool.idleCount ?? 0) > 0 || clock.elapsed() - refusedElapsed > askAgainMs;
-	}
-	/** Others of this process end their calls in a moment, or have done so meanwhile. Whoever has no connection at all hears of it at once. */
-	async function afterOthers(before, ms) {
-		const client = takeIdle();
-		if (client !== null) return client;
-		if (givenBackCount > before) return "room";
-		if (usedCount + connectingCount === 0) return "nothing";
-		return new Promise((resolve) => {
-			const resume = (next) => {
-				timer.cancel();
-				resolve(next);
-			};
-			const timer = clock.after(ms, () => {
-				waiting.splice(waiting.indexOf(resume), 1);
-				resolve("nothing");
-			});
-			waiting.push(resume);
-		});
-	}
-	/**
-	* A connection of the pool, or the one beside it. Handlers may hold every connection of their program's pool for minutes, and leases must be
-	* renewed meanwhile.
-	*/
-	function fromPool() {
-		const connecting = pool.connect();
-		if (fallback === null) return connecting;
-		return new Promise((resolve, reject) => {
-			let isOver = false;
-			const give = (client) => {
-				timer.cancel();
-				if (isOver) client.release();
-				isOver = true;
-				resolve(client);
-			};
-			const timer = clock.after(fallbackAfterMs, () => fallback.take().then(give, () => {}));
-			connecting.then(give, (error) => {
-				timer.cancel();
-				isOver = true;
-				reject(error);
-			});
-		});
-	}
-	async function connectOnce() {
-		const connecting = fromPool();
-		let isLate = false;
-		connectingCount++;
-		try {
-			return await withinTime(() => connecting, () => {
-				isLate = true;
-			});
-		} catch (error) {
-			if (isLate) connecting.then((client) => client.release()).catch(() => {});
-			throw error;
-		} finally {
-			connectingCount--;
-		}
-	}
-	/** Runs something on one connection. Afterwards it goes back to the pool, or is closed if nobody can tell what state it is in. */
-	async function onConnection(use) {
-		return onClient(await take(), use);
-	}
-	async function onClient(client, use) {
-		const connection = new Connection(client, place, giveBack);
-		const giveUp = (afterMs) => {
-			silentElapsed = clock.elapsed() - afterMs;
-			connection.release(true);
-			resetConnection(client);
-		};
-		try {
-			return await withinTime((allow) => use(connection, allow), giveUp);
-		} catch (error) {
-			throw storeError(error, {
-				place,
-				unknown: connection.isUnknown
-			});
-		} finally {
-			receivedElapsed.set(client, clock.elapsed());
-			connection.release(connection.isSpent);
-		}
-	}
-	/** A server that was cut off without a word never answers: after `callMs`, or what it is allowed later, it is not waited for any longer. */
-	function withinTime(use, giveUp) {
-		return new Promise((resolve, reject) => {
-			const limit = (ms) => clock.after(ms, () => {
-				giveUp(ms);
-				reject(/* @__PURE__ */ new Error(`no answer within ${ms} ms`));
-			});
-			let timer = limit(callMs);
-			const allow = (ms) => {
-				timer.cancel();
-				timer = limit(ms);
-			};
-			use(allow).then(resolve, reject).finally(() => timer.cancel());
-		});
-	}
-	async function again(once) {
-		for (let tries = 0;; tries++) try {
-			return await once();
-		} catch (error) {
-			if (!isRetryable(error.cause) || tries >= retryMax) throw error;
-			await clock.sleep(firstRetryMs * 2 ** tries * (.5 + random.next() / 2));
-		}
-	}
-	function trackInFlight(call) {
-		if (isClosed) return Promise.reject(closedError(place));
-		const answer = again(call);
-		running.add(answer);
-		const forget = () => running.delete(answer);
-		answer.then(forget, forget);
-		return answer;
-	}
-	return {
-		query: (text, values) => trackInFlight(() => onConnection((connection) => connection.ask(text, values, true))),
-		transaction: (fn) => trackInFlight(() => onConnection((connection, allow) => inTransaction(connection, begin, (inside) => fn(inside, async (ms) => {
-			allow(ms);
-			await inside.query(limits(ms, ms));
-		})))),
-		warmUp(text, count) {
-			if (keepMs > 0 && warmUpTimer === null) warmUpWhenQuiet(text, count, quietLooksMax);
-		},
-		async close() {
-			isClosed = true;
-			warmUpTimer?.cancel();
-			await Promise.allSettled(running);
-			keeping?.cancel();
-			for (let client = takeIdle(); client !== null; client = takeIdle()) client.release();
-			fallback?.close();
-		}
-	};
-}
-function limits(lockMs, callMs) {
-	return `SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * .9)}`;
-}
-/** One connection while a call has it. */
+// packages/core/src/engines/postgres/connection.ts
+/** One connection while a call uses it. */
 var Connection = class {
-	/** It must not be used by others after this: it is broken, or nobody knows. */
+	/** Other calls must not use it after this one: it is broken, or its state is unknown. */
 	isSpent = false;
-	/** What would commit was sent and not answered. */
+	/** A statement that commits was sent and not answered. */
 	isUnknown = false;
 	#client;
 	#place;
@@ -1559,10 +1293,11 @@ var Connection = class {
 		this.#giveBack = giveBack;
 		client.on("error", this.#onError);
 	}
-	/** Runs one statement. `commits`: from here until the answer nobody can tell whether the call took effect. */
+	/** Runs one statement. `commits`: until the answer it is unknown whether the call took effect. */
 	async ask(text, values, commits = false) {
 		return (await this.#send(text, values, commits)).rows;
 	}
+	/** Commits the transaction. Throws if the server rolled it back instead. */
 	async commit() {
 		const { command } = await this.#send("COMMIT", [], true);
 		if (command === "COMMIT") return;
@@ -1590,6 +1325,7 @@ var Connection = class {
 			});
 		}
 	}
+	/** Ends the use by this call. Later calls of `release` do nothing. */
 	release(destroy) {
 		if (this.#isReleased) return;
 		this.#isReleased = true;
@@ -1597,6 +1333,7 @@ var Connection = class {
 		this.#giveBack(this.#client, destroy);
 	}
 };
+/** Runs `fn` in a transaction that `begin` opens. Commits it, or rolls it back if `fn` throws. */
 async function inTransaction(connection, begin, fn) {
 	await connection.ask(begin);
 	const inside = {
@@ -1613,15 +1350,8 @@ async function inTransaction(connection, begin, fn) {
 	await connection.commit();
 	return result;
 }
-/** What a call after `close` gets. */
-function closedError(place) {
-	return dulyError("store_closed", {
-		message: `The store at ${place} was closed.`,
-		hint: "Open a new one; a closed store stays closed.",
-		details: { place }
-	});
-}
 // packages/core/src/engines/postgres/fallback-connection.ts
+const fallbackAfterMs = 1e3;
 const idleMs = 6e4;
 /** Creates a fallback connection without connecting. */
 function createFallbackConnection(options) {
@@ -1678,101 +1408,379 @@ function createFallbackConnection(options) {
 		}
 	};
 }
-// packages/core/src/engines/postgres/notifier.ts
-const gapMs = 5;
-const probeTimeoutMs = 2e3;
-const firstBackoffMs = 100;
-const backoffMsMax = 6e4;
-const notifyStatement = (channel, payload) => `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
-const kinds$2 = [
-	"jobs",
-	"cancel",
-	"schedules",
-	"locks"
-];
-/** Creates the notifier of one engine. */
-function createNotifier(options) {
-	const { database, createListener, schema, clock, random, onNotification } = options;
-	const channel = channelOf(schema);
-	const sender = Math.floor(random.next() * 2 ** 52).toString(36);
-	const closing = new AbortController();
-	const pending = /* @__PURE__ */ new Set();
-	let sending = null;
-	let listening = null;
-	/** The connection that listens now. */
-	let listener = null;
-	async function sendPending() {
-		while (pending.size > 0) {
-			const notifications = [...pending];
-			pending.clear();
-			await post(notifications).catch(() => {});
-			await clock.sleep(gapMs, closing.signal);
+/**
+* Acquires a connection of the pool, or the fallback connection if the pool has none for too long. Handlers
+* may hold every connection of the program's own pool for minutes, and leases must be renewed meanwhile.
+*/
+function acquireWithFallback(pool, fallback, clock) {
+	const connecting = pool.connect();
+	return new Promise((resolve, reject) => {
+		let isOver = false;
+		const give = (client) => {
+			timer.cancel();
+			if (isOver) client.release();
+			isOver = true;
+			resolve(client);
+		};
+		const timer = clock.after(fallbackAfterMs, () => fallback.take().then(give, () => {}));
+		connecting.then(give, (error) => {
+			timer.cancel();
+			isOver = true;
+			reject(error);
+		});
+	});
+}
+// packages/core/src/engines/postgres/idle-connections.ts
+/**
+* Connections that stay out of the pool, ready for the next call. To acquire a connection from the pool and
+* to release it takes longer than to send a short statement.
+*/
+var IdleConnections = class {
+	#clock;
+	#keepMs;
+	/** The connection that was used last is at the end. */
+	#idle = [];
+	#max = 1;
+	#isPinned = false;
+	#expiry = null;
+	/** `keepMs`: how long a connection stays until it is released to the pool; 0: none stays. */
+	constructor(clock, keepMs) {
+		this.#clock = clock;
+		this.#keepMs = keepMs;
+	}
+	/** Removes and returns the wanted connection that was used last; null: there is none. */
+	take(isWanted = () => true) {
+		const one = this.#idle.findLast(({ client }) => isWanted(client));
+		if (one === void 0) return null;
+		const { client, lose } = one;
+		this.#idle = this.#idle.filter((other) => other !== one);
+		client.off("error", lose);
+		client.ref?.();
+		return client;
+	}
+	/** Whether another connection may stay out of the pool. */
+	hasRoom() {
+		return this.#keepMs > 0 && this.#idle.length < this.#max;
+	}
+	/** Adds a connection that no call uses now. */
+	add(client) {
+		const lose = () => this.take((other) => other === client)?.release(true);
+		this.#idle.push({
+			client,
+			lose,
+			sinceElapsed: this.#clock.elapsed()
+		});
+		client.on("error", lose);
+		client.unref?.();
+		if (!this.#isPinned) this.#expiry ??= this.#releaseAfter(this.#keepMs);
+	}
+	/**
+	* From now on, `count` connections stay, for any time: to warm them up again takes as long as several
+	* calls.
+	*/
+	pin(count) {
+		this.#max = count;
+		this.#isPinned = true;
+	}
+	/** Releases all connections to the pool. */
+	close() {
+		this.#expiry?.cancel();
+		for (let client = this.take(); client !== null; client = this.take()) client.release();
+	}
+	#releaseAfter(ms) {
+		return this.#clock.after(ms, () => this.#releaseExpired(), { unref: true });
+	}
+	#releaseExpired() {
+		this.#expiry = null;
+		const [oldest] = this.#idle;
+		if (oldest === void 0 || this.#isPinned) return;
+		const leftMs = this.#keepMs - (this.#clock.elapsed() - oldest.sinceElapsed);
+		if (leftMs <= 0) this.take()?.release();
+		else this.#expiry = this.#releaseAfter(leftMs);
+	}
+};
+// packages/core/src/engines/postgres/time-limit.ts
+/**
+* Runs `use` for at most `ms`, or as long as it allows itself. After that it rejects and calls `giveUp`,
+* because a server that was cut off without a message never answers.
+*/
+function withinTime(clock, ms, use, giveUp) {
+	return new Promise((resolve, reject) => {
+		const limit = (limitMs) => clock.after(limitMs, () => {
+			giveUp(limitMs);
+			reject(/* @__PURE__ */ new Error(`no answer within ${limitMs} ms`));
+		});
+		let timer = limit(ms);
+		const allow = (limitMs) => {
+			timer.cancel();
+			timer = limit(limitMs);
+		};
+		use(allow).then(resolve, reject).finally(() => timer.cancel());
+	});
+}
+// packages/core/src/engines/postgres/connections.ts
+const reconnectMs = 1e3;
+/** Gives each call a connection. If the server has none left, calls wait for each other. */
+var Connections = class {
+	#options;
+	#idle;
+	/** Connections that calls use now, and how often one was given back. */
+	#usedCount = 0;
+	#givenBackCount = 0;
+	/** Calls that wait for a connection of the pool. */
+	#connectingCount = 0;
+	/** Calls that wait for a connection of another call, because the server refused a further one. */
+	#waiting = [];
+	/** The server's last error about too many connections, and when it came. */
+	#refusal = null;
+	#refusedElapsed = Number.NEGATIVE_INFINITY;
+	/** When each connection was last used. A new one is not in it. */
+	#receivedElapsed = /* @__PURE__ */ new WeakMap();
+	/** When the connection that was last given up became silent. Connections silent since then are lost too. */
+	#silentElapsed = Number.NEGATIVE_INFINITY;
+	constructor(options) {
+		this.#options = options;
+		this.#idle = new IdleConnections(options.clock, options.keepMs);
+	}
+	/** Runs `use` on one connection. */
+	async use(use) {
+		return this.#useClient(await this.#take(), use);
+	}
+	/** Warms up `count` connections, one after the other, and pins them. Stops early when `isStopped`. */
+	async warmUp(count, use, isStopped) {
+		this.#idle.pin(count);
+		const ready = /* @__PURE__ */ new Set();
+		while (!isStopped() && ready.size < count) {
+			const client = this.#idle.take((other) => !ready.has(other)) ?? await this.#acquire();
+			this.#usedCount++;
+			ready.add(client);
+			await this.#useClient(client, use);
 		}
-		sending = null;
 	}
-	async function post(notifications) {
-		await database.query(notifyStatement(channel, `${sender} ${notifications.join(" ")}`));
+	/** Releases the idle connections to the pool. Only after the last call. */
+	close() {
+		this.#idle.close();
+		this.#options.fallback?.close();
 	}
-	function receive(payload) {
-		const [from, ...notifications] = payload.split(" ");
-		for (const notification of notifications) {
-			if (from === sender !== (notification === "probe")) continue;
-			if (notification === "probe") listener?.onProbe();
-			onNotification(notification);
-		}
-	}
-	async function probe() {
-		listener?.expectProbe();
-		await post(["probe"]);
-	}
-	async function listenOn() {
-		let failures = 0;
-		let hasListened = false;
-		while (!closing.signal.aborted) {
-			const client = createListener();
-			if (client === null) return;
-			const one = createListenerOn({
-				client,
-				channel,
-				clock,
-				receive
+	/** Afterwards the connection serves other calls, or is closed if its state is unknown. */
+	async #useClient(client, use) {
+		const { place, clock, callMs } = this.#options;
+		const connection = new Connection(client, place, this.#giveBack);
+		const giveUp = (afterMs) => {
+			this.#silentElapsed = clock.elapsed() - afterMs;
+			connection.release(true);
+			resetConnection(client);
+		};
+		try {
+			return await withinTime(clock, callMs, (allow) => use(connection, allow), giveUp);
+		} catch (error) {
+			throw storeError(error, {
+				place,
+				unknown: connection.isUnknown
 			});
-			listener = one;
-			if (await one.open()) {
-				if (hasListened) for (const kind of kinds$2) onNotification(kind);
-				await probe().catch(() => one.close());
-				await one.ended;
-			}
-			listener = null;
-			hasListened ||= one.isProven();
-			failures = one.isProven() ? 1 : failures + 1;
-			if (closing.signal.aborted) return;
-			onNotification("disconnected");
-			const pauseMs = Math.min(firstBackoffMs * 2 ** (failures - 1), backoffMsMax);
-			await clock.sleep(pauseMs * (.5 + random.next() / 2), closing.signal);
+		} finally {
+			this.#receivedElapsed.set(client, clock.elapsed());
+			connection.release(connection.isSpent);
 		}
+	}
+	/** Skips connections that are probably lost: each would cost its caller the whole time of a call. */
+	async #take() {
+		for (;;) {
+			const client = this.#idle.take() ?? await this.#connect();
+			if ((this.#receivedElapsed.get(client) ?? Number.POSITIVE_INFINITY) >= this.#silentElapsed) {
+				this.#usedCount++;
+				return client;
+			}
+			client.release(true);
+		}
+	}
+	#giveBack = (client, destroy) => {
+		this.#usedCount--;
+		this.#givenBackCount++;
+		const next = this.#waiting.shift();
+		if (next !== void 0) {
+			if (destroy) client.release(true);
+			next(destroy ? "room" : client);
+			return;
+		}
+		if (destroy || !this.#idle.hasRoom() || this.#connectingCount > 0) client.release(destroy);
+		else this.#idle.add(client);
+	};
+	/** Acquires a connection. If the server has none left, waits for the other calls of this process. */
+	async #connect() {
+		const { place, clock, callMs } = this.#options;
+		const sinceElapsed = clock.elapsed();
+		for (;;) {
+			const before = this.#givenBackCount;
+			try {
+				if (this.#mayConnect()) return await this.#acquire();
+				throw this.#refusal;
+			} catch (error) {
+				if (this.#mayConnect() && isTooManyConnections(error)) this.#noteRefusal(error);
+				const leftMs = callMs - (clock.elapsed() - sinceElapsed);
+				const next = await (isTooManyConnections(error) && leftMs > 0 ? this.#waitForOthers(before, leftMs) : "nothing");
+				if (this.#usedCount + this.#connectingCount === 0) for (const resume of this.#waiting.splice(0)) resume("nothing");
+				if (next === "nothing") throw storeError(error, {
+					place,
+					unknown: false
+				});
+				if (next !== "room") return next;
+			}
+		}
+	}
+	#noteRefusal(error) {
+		this.#refusal = error;
+		this.#refusedElapsed = this.#options.clock.elapsed();
+	}
+	/** Each attempt costs the server a process, so attempts pause while other calls have connections. */
+	#mayConnect() {
+		const { pool, clock } = this.#options;
+		return this.#usedCount === 0 || (pool.idleCount ?? 0) > 0 || clock.elapsed() - this.#refusedElapsed > reconnectMs;
+	}
+	/**
+	* Waits until another call gives a connection back, at most `ms`. Does not wait if that happened since the
+	* attempt began, when the count was `before`, or if no other call has a connection.
+	*/
+	async #waitForOthers(before, ms) {
+		const client = this.#idle.take();
+		if (client !== null) return client;
+		if (this.#givenBackCount > before) return "room";
+		if (this.#usedCount + this.#connectingCount === 0) return "nothing";
+		return new Promise((resolve) => {
+			const resume = (next) => {
+				timer.cancel();
+				resolve(next);
+			};
+			const timer = this.#options.clock.after(ms, () => {
+				this.#waiting.splice(this.#waiting.indexOf(resume), 1);
+				resolve("nothing");
+			});
+			this.#waiting.push(resume);
+		});
+	}
+	/** One attempt to acquire a connection of the pool, or the fallback connection. */
+	async #acquire() {
+		const { pool, fallback, clock, callMs } = this.#options;
+		const connecting = fallback === null ? pool.connect() : acquireWithFallback(pool, fallback, clock);
+		let isLate = false;
+		this.#connectingCount++;
+		try {
+			return await withinTime(clock, callMs, () => connecting, () => {
+				isLate = true;
+			});
+		} catch (error) {
+			if (isLate) connecting.then((client) => client.release()).catch(() => {});
+			throw error;
+		} finally {
+			this.#connectingCount--;
+		}
+	}
+};
+// packages/core/src/engines/postgres/warm-up.ts
+const quietMs = 500;
+const checkCountMax = 20;
+/** Creates a warm-up that is not started. */
+function createWarmUp({ clock, isBusy }) {
+	let timer = null;
+	function check(warmUp, checksLeft) {
+		timer = clock.after(quietMs, () => {
+			if (checksLeft === 0) return;
+			if (isBusy()) check(warmUp, checksLeft - 1);
+			else warmUp();
+		}, { unref: true });
 	}
 	return {
-		listen() {
-			if (!closing.signal.aborted) listening ??= listenOn();
+		whenQuiet(warmUp) {
+			if (timer === null) check(warmUp, checkCountMax);
 		},
-		notify(notifications) {
-			for (const notification of notifications) pending.add(notification);
-			if (pending.size > 0 && !closing.signal.aborted) sending ??= sendPending();
+		cancel: () => timer?.cancel()
+	};
+}
+// packages/core/src/engines/postgres/database.ts
+const retryMax = 5;
+const firstRetryMs = 5;
+/**
+* Creates a database on a pool. A query is a transaction of its own; `transaction` holds one connection for
+* several statements. Settings are made for one transaction (SET LOCAL), so a pooler may use another session
+* for each.
+*/
+function createDatabase(options) {
+	const { pool, place, clock, random, callMs, lockMs, keepMs = 0, fallback = null } = options;
+	const connections = new Connections({
+		pool,
+		place,
+		clock,
+		callMs,
+		keepMs,
+		fallback
+	});
+	const running = /* @__PURE__ */ new Set();
+	const warmUp = createWarmUp({
+		clock,
+		isBusy: () => running.size > 0
+	});
+	let isClosed = false;
+	const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits(lockMs, callMs)}`;
+	function trackInFlight(call) {
+		if (isClosed) return Promise.reject(closedError(place));
+		const answer = retryRolledBack(call, clock, random);
+		running.add(answer);
+		const forget = () => running.delete(answer);
+		answer.then(forget, forget);
+		return answer;
+	}
+	return {
+		query: (text, values) => trackInFlight(() => connections.use((connection) => connection.ask(text, values, true))),
+		transaction: (fn) => trackInFlight(() => connections.use((connection, allow) => inTransaction(connection, begin, (inside) => fn(inside, async (ms) => {
+			allow(ms);
+			await inside.query(limits(ms, ms));
+		})))),
+		warmUp(text, count) {
+			if (keepMs === 0) return;
+			const run = (connection) => runWarmUp(connection, text);
+			warmUp.whenQuiet(() => {
+				trackInFlight(() => connections.warmUp(count, run, () => isClosed)).catch(() => {});
+			});
 		},
-		probe,
 		async close() {
-			closing.abort();
-			listener?.close();
-			await sending;
-			await listening;
+			isClosed = true;
+			warmUp.cancel();
+			await Promise.allSettled(running);
+			connections.close();
 		}
 	};
 }
-/** The channel of a schema. Stores in one database do not receive each other's notifications. */
-function channelOf(schema) {
-	return `duly.${schema}`;
+/** The server ends a slow call shortly before the process gives it up, so that its error still arrives. */
+function limits(lockMs, callMs) {
+	return `SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${Math.ceil(callMs * .9)}`;
 }
+async function runWarmUp(connection, text) {
+	connection.isSpent = true;
+	await connection.ask(text);
+	connection.isSpent = false;
+}
+/**
+* Repeats a call that the server rolled back because of a deadlock or a conflict, or that it never began
+* because the session was ended for being idle.
+*/
+async function retryRolledBack(once, clock, random) {
+	for (let tries = 0;; tries++) try {
+		return await once();
+	} catch (error) {
+		if (!isRetryable(error.cause) || tries >= retryMax) throw error;
+		await clock.sleep(firstRetryMs * 2 ** tries * (.5 + random.next() / 2));
+	}
+}
+function closedError(place) {
+	return dulyError("store_closed", {
+		message: `The store at ${place} was closed.`,
+		hint: "Open a new one; a closed store stays closed.",
+		details: { place }
+	});
+}
+// packages/core/src/engines/postgres/listener.ts
+const probeTimeoutMs = 2e3;
+/** Creates a listener on one connection. */
 function createListenerOn({ client, channel, clock, receive }) {
 	const { promise: ended, resolve } = Promise.withResolvers();
 	let isProven = false;
@@ -1810,6 +1818,117 @@ function createListenerOn({ client, channel, clock, receive }) {
 		isProven: () => isProven,
 		close
 	};
+}
+// packages/core/src/engines/postgres/notifier.ts
+const gapMs = 5;
+const firstBackoffMs = 100;
+const backoffMsMax = 6e4;
+const notifyStatement = (channel, payload) => `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
+const kinds$2 = [
+	"jobs",
+	"cancel",
+	"schedules",
+	"locks"
+];
+/** Creates the notifier of one engine. */
+function createNotifier(options) {
+	const { database, createListener, schema, clock, random, onNotification } = options;
+	const channel = channelOf(schema);
+	const sender = Math.floor(random.next() * 2 ** 52).toString(36);
+	const closing = new AbortController();
+	const outgoing = createOutgoing({
+		database,
+		channel,
+		sender,
+		clock,
+		closing: closing.signal
+	});
+	let listening = null;
+	/** The connection that listens now. */
+	let listener = null;
+	function receive(payload) {
+		const [from, ...notifications] = payload.split(" ");
+		for (const notification of notifications) {
+			if (from === sender !== (notification === "probe")) continue;
+			if (notification === "probe") listener?.onProbe();
+			onNotification(notification);
+		}
+	}
+	async function probe() {
+		listener?.expectProbe();
+		await outgoing.post(["probe"]);
+	}
+	/** Listens on one connection after the other, until the notifier is closed. */
+	async function keepListening() {
+		let failures = 0;
+		let hasListened = false;
+		while (!closing.signal.aborted) {
+			const client = createListener();
+			if (client === null) return;
+			const one = createListenerOn({
+				client,
+				channel,
+				clock,
+				receive
+			});
+			listener = one;
+			if (await one.open()) {
+				if (hasListened) for (const kind of kinds$2) onNotification(kind);
+				await probe().catch(() => one.close());
+				await one.ended;
+			}
+			listener = null;
+			hasListened ||= one.isProven();
+			failures = one.isProven() ? 1 : failures + 1;
+			if (closing.signal.aborted) return;
+			onNotification("disconnected");
+			const pauseMs = Math.min(firstBackoffMs * 2 ** (failures - 1), backoffMsMax);
+			await clock.sleep(pauseMs * (.5 + random.next() / 2), closing.signal);
+		}
+	}
+	return {
+		listen() {
+			if (!closing.signal.aborted) listening ??= keepListening();
+		},
+		notify: outgoing.notify,
+		probe,
+		async close() {
+			closing.abort();
+			listener?.close();
+			await outgoing.finished();
+			await listening;
+		}
+	};
+}
+function createOutgoing({ database, channel, sender, clock, closing }) {
+	const pending = /* @__PURE__ */ new Set();
+	let sending = null;
+	async function post(notifications) {
+		await database.query(notifyStatement(channel, `${sender} ${notifications.join(" ")}`));
+	}
+	async function sendPending() {
+		while (pending.size > 0) {
+			const notifications = [...pending];
+			pending.clear();
+			await post(notifications).catch(() => {});
+			await clock.sleep(gapMs, closing);
+		}
+		sending = null;
+	}
+	return {
+		notify(notifications) {
+			for (const notification of notifications) pending.add(notification);
+			if (pending.size > 0 && !closing.aborted) sending ??= sendPending();
+		},
+		post,
+		async finished() {
+			await sending;
+		}
+	};
+}
+/** The channel of a schema. Stores in one database do not receive each other's notifications. */
+function channelOf(schema) {
+	return `duly.${schema}`;
 }
 // packages/core/src/engines/postgres/open-postgres.ts
 const callMsDefault = 1e4;
@@ -2761,185 +2880,6 @@ function toClaimedSchedules({ fence, columns, runs, counts, waited, texts }) {
 }
 const noRuns = [];
 /** See the contract. */
-async function fire(work, input) {
-	const together = firedTogether(input);
-	if (together.length < togetherMin) return send(work, input, []);
-	try {
-		return await send(work, input, together);
-	} catch (error) {
-		const state = sqlStateBehind(error);
-		if (state !== "DU009" && state !== "23505") throw error;
-		return send(work, input, []);
-	}
-}
-/** So few are written one by one, in their order. */
-const togetherMin = 4;
-/** Each decision is compared with the kinds that there are. */
-const kindsMax = 50;
-/** The decisions that can be written together: those of one claim, each schedule once. */
-function firedTogether({ groups }) {
-	const fence = groups[0]?.fence;
-	const seen = /* @__PURE__ */ new Set();
-	const together = [];
-	for (const group of groups) {
-		if (seen.has(group.scheduleId)) return [];
-		seen.add(group.scheduleId);
-		const { jobs, slots, cancel, slotDetails, waitsFor } = group;
-		const [job] = jobs;
-		const [slot] = slots;
-		if (job === void 0 || slot === void 0 || jobs.length > 1 || slots.length > 1) continue;
-		const isSole = group.fence === fence && cancel.length === 0 && (slotDetails === void 0 || slotDetails.length === 0) && (waitsFor === null || waitsFor === job.id) && isPlain(job) && "at" in job.due && job.slot?.scheduleId === group.scheduleId && job.slot.slotAt === slot.fromAt;
-		const isOneSlot = slot.jobId === job.id && slot.toAt === slot.fromAt && slot.count === 1;
-		if (isSole && isOneSlot) together.push({
-			group,
-			job,
-			slot
-		});
-	}
-	return together;
-}
-async function send(work, input, together) {
-	const { groups, claim } = input;
-	const { lists, count } = writtenTogether(together);
-	const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
-	const others = groups.map((group, i) => ({
-		group,
-		i
-	})).filter(({ group }) => !isTogether.has(group));
-	const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-	const created = claim !== void 0 && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
-	const reply = await work.call(statements.call.fire, [
-		input.now ?? null,
-		input.node,
-		...lists,
-		JSON.stringify(others.map(({ group }) => ({
-			...group,
-			jobs: group.jobs.map(writtenSpec)
-		}))),
-		numberArray([...new Set(groups.map(({ fence }) => fence))]),
-		claim === void 0 ? null : JSON.stringify(claim),
-		created === null ? null : textArray(created.map(({ id }) => id))
-	]);
-	const outcomes = groups.map(() => "fired");
-	for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n];
-	const { now, claimed } = reply;
-	return {
-		now,
-		groups: outcomes,
-		claimed: "created" in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed)
-	};
-}
-function takenAsCreated(work, together, { created }, now) {
-	const [ids, fences] = created;
-	const jobs = new Map(together.map(({ job }) => [job.id, job]));
-	const [first] = together;
-	work.scanHints?.noteLane(first.job);
-	const policy = work.policy(policyText(first.job.policy));
-	return ids.map((id, i) => {
-		const job = jobs.get(id);
-		return {
-			id: job.id,
-			type: job.type,
-			version: job.version,
-			queue: job.queue,
-			tenant: job.tenant,
-			priority: job.priority,
-			input: job.input,
-			metadata: job.metadata,
-			policy,
-			origin: job.origin,
-			fence: fences[i],
-			attempt: 1,
-			spent: 0,
-			maxAttempts: policy.maxAttempts,
-			losses: 0,
-			begunLosses: 0,
-			begun: false,
-			createdAt: now,
-			dueAt: job.due.at,
-			claimedAt: now,
-			slot: job.slot,
-			parent: null,
-			cancelRequestedAt: null
-		};
-	});
-}
-/** What decisions have in common; each list is in the order of the decisions. So many of them as there are kinds for. */
-function writtenTogether(all) {
-	const kinds = createKinds();
-	const kindOf = [];
-	for (const one of all) {
-		const kind = kinds.of(one);
-		if (kind === null) break;
-		kindOf.push(kind);
-	}
-	const count = kindOf.length;
-	const [first] = all;
-	if (count < togetherMin || first === void 0) return {
-		lists: new Array(15).fill(null),
-		count: 0
-	};
-	const some = count === all.length ? all : all.slice(0, count);
-	const slots = some.map(({ job }) => job.slot);
-	const hasTenants = some.some(({ job }) => job.tenant !== null);
-	return {
-		lists: [
-			first.group.fence,
-			textArray(some.map(({ group }) => group.scheduleId)),
-			numberArray(some.map(({ group }) => group.version)),
-			textArray(some.map(({ group }) => group.state)),
-			numberArray(some.map(({ group }) => group.dueAt)),
-			numberArray(kindOf),
-			JSON.stringify(kinds.all),
-			textArray(some.map(({ job }) => job.id)),
-			numberArray(some.map(({ job }) => checkedDue(job.due).at)),
-			numberArray(some.map(({ job }) => job.rankOffsetMs)),
-			hasTenants ? textArray(some.map(({ job }) => job.tenant)) : null,
-			textArray(some.map(({ job }) => job.input)),
-			numberArray(some.map(({ slot }) => slot.fromAt)),
-			textArray(slots.map(slotText)),
-			textArray(slots.map(({ details }) => details))
-		],
-		count
-	};
-}
-/** The kinds of decisions that travel together: what the jobs, and the ledger's rows, of one kind share. */
-function createKinds() {
-	const all = [];
-	const firsts = [];
-	return {
-		all,
-		/** The number of its kind, from 1; null: there are too many. */
-		of(one) {
-			const known = firsts.findIndex((first) => isSameKind(first, one));
-			if (known >= 0) return known + 1;
-			if (all.length === kindsMax) return null;
-			const { group, job, slot } = one;
-			const { id: _id, input: _input, tenant: _tenant, slot: _slot, slotDetails: _details, ...shared } = writtenSpec(job);
-			all.push({
-				...shared,
-				waits: group.waitsFor !== null,
-				decision: slot.decision,
-				reason: slot.reason,
-				node: slot.node
-			});
-			return firsts.push(one);
-		}
-	};
-}
-function isSameKind({ group, job, slot }, other) {
-	const { job: its } = other;
-	if (job.type !== its.type) return false;
-	if (job.version !== its.version) return false;
-	if (job.queue !== its.queue) return false;
-	if (job.priority !== its.priority) return false;
-	if (job.metadata !== its.metadata) return false;
-	if (job.policy !== its.policy) return false;
-	if (job.origin !== its.origin) return false;
-	if (job.copyOf !== its.copyOf) return false;
-	return job.startDeadlineMs === its.startDeadlineMs && job.slot?.allow === true === (its.slot?.allow === true) && group.waitsFor === null === (other.group.waitsFor === null) && slot.decision === other.slot.decision && slot.reason === other.slot.reason && slot.node === other.slot.node;
-}
-/** See the contract. */
 async function schedules(work, input) {
 	const { filter, cursor, limit, order = "name" } = input;
 	const bound = new Bound();
@@ -3207,6 +3147,187 @@ async function change(work, input) {
 		ids,
 		nextCursor: page.nextCursor
 	};
+}
+// packages/core/src/engines/postgres/verbs/fire.ts
+/** See the contract. */
+async function fire(work, input) {
+	const together = firedTogether(input);
+	if (together.length < togetherMin) return send(work, input, []);
+	try {
+		return await send(work, input, together);
+	} catch (error) {
+		const state = sqlStateBehind(error);
+		if (state !== "DU009" && state !== "23505") throw error;
+		return send(work, input, []);
+	}
+}
+const togetherMin = 4;
+const kindsMax = 50;
+/** The decisions that can be written together: those of one claim, each schedule once. */
+function firedTogether({ groups }) {
+	const fence = groups[0]?.fence;
+	const seen = /* @__PURE__ */ new Set();
+	const together = [];
+	for (const group of groups) {
+		if (seen.has(group.scheduleId)) return [];
+		seen.add(group.scheduleId);
+		const { jobs, slots, cancel, slotDetails, waitsFor } = group;
+		const [job] = jobs;
+		const [slot] = slots;
+		if (job === void 0 || slot === void 0 || jobs.length > 1 || slots.length > 1) continue;
+		const isSole = group.fence === fence && cancel.length === 0 && (slotDetails === void 0 || slotDetails.length === 0) && (waitsFor === null || waitsFor === job.id) && isPlain(job) && "at" in job.due && job.slot?.scheduleId === group.scheduleId && job.slot.slotAt === slot.fromAt;
+		const isOneSlot = slot.jobId === job.id && slot.toAt === slot.fromAt && slot.count === 1;
+		if (isSole && isOneSlot) together.push({
+			group,
+			job,
+			slot
+		});
+	}
+	return together;
+}
+async function send(work, input, together) {
+	const { groups, claim } = input;
+	const { lists, count } = writtenTogether(together);
+	const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
+	const others = groups.map((group, i) => ({
+		group,
+		i
+	})).filter(({ group }) => !isTogether.has(group));
+	const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
+	const created = claim !== void 0 && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
+	const reply = await work.call(statements.call.fire, [
+		input.now ?? null,
+		input.node,
+		...lists,
+		JSON.stringify(others.map(({ group }) => ({
+			...group,
+			jobs: group.jobs.map(writtenSpec)
+		}))),
+		numberArray([...new Set(groups.map(({ fence }) => fence))]),
+		claim === void 0 ? null : JSON.stringify(claim),
+		created === null ? null : textArray(created.map(({ id }) => id))
+	]);
+	const outcomes = groups.map(() => "fired");
+	for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n];
+	const { now, claimed } = reply;
+	return {
+		now,
+		groups: outcomes,
+		claimed: "created" in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed)
+	};
+}
+function takenAsCreated(work, together, { created }, now) {
+	const [ids, fences] = created;
+	const jobs = new Map(together.map(({ job }) => [job.id, job]));
+	const [first] = together;
+	work.scanHints?.noteLane(first.job);
+	const policy = work.policy(policyText(first.job.policy));
+	return ids.map((id, i) => {
+		const job = jobs.get(id);
+		return {
+			id: job.id,
+			type: job.type,
+			version: job.version,
+			queue: job.queue,
+			tenant: job.tenant,
+			priority: job.priority,
+			input: job.input,
+			metadata: job.metadata,
+			policy,
+			origin: job.origin,
+			fence: fences[i],
+			attempt: 1,
+			spent: 0,
+			maxAttempts: policy.maxAttempts,
+			losses: 0,
+			begunLosses: 0,
+			begun: false,
+			createdAt: now,
+			dueAt: job.due.at,
+			claimedAt: now,
+			slot: job.slot,
+			parent: null,
+			cancelRequestedAt: null
+		};
+	});
+}
+/**
+* Writes decisions as lists, each in the order of the decisions. `count`: how many of them fit into the
+* kinds.
+*/
+function writtenTogether(all) {
+	const kinds = createKinds();
+	const kindOf = [];
+	for (const one of all) {
+		const kind = kinds.of(one);
+		if (kind === null) break;
+		kindOf.push(kind);
+	}
+	const count = kindOf.length;
+	const [first] = all;
+	if (count < togetherMin || first === void 0) return {
+		lists: new Array(15).fill(null),
+		count: 0
+	};
+	const some = count === all.length ? all : all.slice(0, count);
+	const slots = some.map(({ job }) => job.slot);
+	const hasTenants = some.some(({ job }) => job.tenant !== null);
+	return {
+		lists: [
+			first.group.fence,
+			textArray(some.map(({ group }) => group.scheduleId)),
+			numberArray(some.map(({ group }) => group.version)),
+			textArray(some.map(({ group }) => group.state)),
+			numberArray(some.map(({ group }) => group.dueAt)),
+			numberArray(kindOf),
+			JSON.stringify(kinds.all),
+			textArray(some.map(({ job }) => job.id)),
+			numberArray(some.map(({ job }) => checkedDue(job.due).at)),
+			numberArray(some.map(({ job }) => job.rankOffsetMs)),
+			hasTenants ? textArray(some.map(({ job }) => job.tenant)) : null,
+			textArray(some.map(({ job }) => job.input)),
+			numberArray(some.map(({ slot }) => slot.fromAt)),
+			textArray(slots.map(slotText)),
+			textArray(slots.map(({ details }) => details))
+		],
+		count
+	};
+}
+/** The kinds of decisions that are sent together. A kind holds what its jobs and ledger rows share. */
+function createKinds() {
+	const all = [];
+	const firsts = [];
+	return {
+		all,
+		/** The number of its kind, from 1; null: there are too many. */
+		of(one) {
+			const known = firsts.findIndex((first) => isSameKind(first, one));
+			if (known >= 0) return known + 1;
+			if (all.length === kindsMax) return null;
+			const { group, job, slot } = one;
+			const { id: _id, input: _input, tenant: _tenant, slot: _slot, slotDetails: _details, ...shared } = writtenSpec(job);
+			all.push({
+				...shared,
+				waits: group.waitsFor !== null,
+				decision: slot.decision,
+				reason: slot.reason,
+				node: slot.node
+			});
+			return firsts.push(one);
+		}
+	};
+}
+function isSameKind({ group, job, slot }, other) {
+	const { job: its } = other;
+	if (job.type !== its.type) return false;
+	if (job.version !== its.version) return false;
+	if (job.queue !== its.queue) return false;
+	if (job.priority !== its.priority) return false;
+	if (job.metadata !== its.metadata) return false;
+	if (job.policy !== its.policy) return false;
+	if (job.origin !== its.origin) return false;
+	if (job.copyOf !== its.copyOf) return false;
+	return job.startDeadlineMs === its.startDeadlineMs && job.slot?.allow === true === (its.slot?.allow === true) && group.waitsFor === null === (other.group.waitsFor === null) && slot.decision === other.slot.decision && slot.reason === other.slot.reason && slot.node === other.slot.node;
 }
 // packages/core/src/engines/postgres/verbs/lease.ts
 /** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */
@@ -3529,10 +3650,8 @@ async function nowOf$1(work, stamp) {
 	const [row] = await work.rows(statements.job.now, [stamp ?? null]);
 	return row.now;
 }
-// packages/core/src/engines/postgres/verbs/transfer.ts
-const unfenced = ["transfers", "meta"];
-const fenceMs = 6e4;
-/** A slot of all stores in the columns that this one has for it. */
+// packages/core/src/engines/postgres/verbs/transfer-tables.ts
+/** A slot of the contract, in the columns of this engine. */
 function slotColumns({ slot, policy }) {
 	const { retentionMs, deadRetentionMs } = JSON.parse(policy);
 	const kept = {
@@ -3587,6 +3706,7 @@ const specColumns = [
 	"spec",
 	"created_at"
 ];
+/** The tables of each part. */
 const partTables = {
 	...Object.fromEntries(Object.entries(plainParts).map(([part, { key, columns }]) => [part, {
 		from: `#${part}`,
@@ -3694,6 +3814,9 @@ const partTables = {
 		}]]
 	}
 };
+// packages/core/src/engines/postgres/verbs/transfer.ts
+const unfenced = ["transfers", "meta"];
+const fenceMs = 6e4;
 const named = (sql, prefix) => sql.replaceAll("#", `duly.${prefix}`);
 /** See the contract. */
 async function transfer(work, input) {
@@ -3877,16 +4000,21 @@ async function liveNodes(rows, now) {
 	const [row] = await rows("SELECT count(*) AS n FROM duly.nodes WHERE heartbeat_at >= $1", [now - liveNodeMs]);
 	return row.n;
 }
-/** The tables and views of the store that start with the prefix, but for what is never fenced and for the days of history, which go with it. */
+/**
+* The tables and views to rename that start with the prefix. Partitions of the history are no tables here.
+*/
 async function tablesOf(rows, kinds, prefix) {
 	return (await rows(`SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'duly.meta'::regclass)
      AND c.relkind::text = ANY ($1::text[]) AND NOT c.relispartition ORDER BY c.relname`, [kinds])).map(({ name }) => name).filter((name) => name.startsWith(prefix) && !unfenced.includes(name));
 }
-/** Renames all tables that start with `from`. Each takes its lock, so whoever works on one is waited for; the lock holds everyone else until the commit, and then they find nothing. */
+/**
+* Renames all tables that start with `from`. Each rename locks its table: it waits for the calls that use the
+* table, and later calls wait for the commit and then find no table.
+*/
 async function rename(rows, from, to) {
 	for (const table of await tablesOf(rows, "{r,p,v}", from)) await rows(`ALTER TABLE duly."${table}" RENAME TO "${to}${table.slice(from.length)}"`);
 }
-/** Drops what came so far. The last page of the feed stays: it knows the place. */
+/** Deletes what arrived so far. The last page of the feed stays, because it holds the position. */
 async function clear(rows) {
 	await rows(`TRUNCATE ${(await tablesOf(rows, "{r,p}", fencedPrefix)).filter((table) => table !== `${fencedPrefix}feed_pages`).map((table) => `duly."${table}"`).join(", ")}`);
 }

@@ -39,8 +39,7 @@ BEGIN
   UPDATE duly.jobs SET
     status = v_to, reason = v_reason, rank = CASE WHEN v_ready THEN v_due + rank_offset END, due_at = v_due, updated_at = p_now,
     fence = p_job.fence, begun_at = p_job.begun_at,
-    -- Two losses after a written beginning: the next may end it, so it runs where nobody else can be the cause.
-    solo = CASE WHEN p_job.begun_losses >= 2 THEN 2 WHEN p_job.losses > 0 THEN 1 ELSE 0 END,
+    solo = coalesce((p_one ->> 'solo')::smallint, solo),
     attempt = CASE WHEN v_unused THEN attempt - 1 ELSE attempt END,
     spent = p_job.spent, losses = p_job.losses, begun_losses = p_job.begun_losses,
     started_at = p_job.started_at, lateness_ms = p_job.lateness_ms,
