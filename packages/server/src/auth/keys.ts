@@ -2,10 +2,10 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, type Duly, DulyError, type StoredRecord } from '@duly/core';
 import { type Scope, scopes } from '@duly/core/internal/browser';
 
-/** The scopes of keys, each of which holds those before it. */
+/** The scopes of keys, each of which includes those before it. */
 export const keyScopes: readonly Scope[] = scopes;
 
-/** A key as it is kept: its secret only as a hash. */
+/** A key as it is stored: its secret only as a hash. */
 export interface KeyValue {
   /** SHA-256 of the secret, in hex. The secret has 256 bits of chance, so nothing slower is needed. */
   hash: string;
@@ -41,27 +41,27 @@ export interface NewKey {
 
 /** The keys of one store. Also `@duly/server/keys`, which loads nothing else of the server. */
 export interface Keys {
-  /** The key that this text is; null: none, or one that is over. */
+  /** The valid key with this text; null: there is none. */
   check(text: string): Promise<KeyInfo | null>;
   /** The same without asking the store, from what was read in the last seconds; null: not known, ask `check`. */
   known(text: string): KeyInfo | null;
-  /** The key of this id; null: there is none, or it is over. */
+  /** The key of this id; null: there is none, or it has expired. */
   find(id: string): Promise<KeyInfo | null>;
   create(key: NewKey): Promise<CreatedKey>;
   /** All of them, by id. */
   list(): Promise<KeyInfo[]>;
-  /** Whether there is one at all. */
+  /** Whether there is any key. */
   any(): Promise<boolean>;
-  /** Ends a key. Throws `key_not_found`. */
+  /** Revokes a key. Throws `key_not_found`. */
   revoke(id: string): Promise<void>;
 }
 
-/** The kind under which keys are kept among the store's records. */
+/** The kind of keys among the store's records. */
 export const keyKind = 'key';
 
-// A key is read again after this time: so long after its end elsewhere it may still be taken here.
+// A key is read again after this time. For as long, a key that another process has revoked may still be accepted.
 const cachedMs = 5_000;
-// Ids come from anybody; what is forgotten is read again.
+// Any client can send any id, so the cache is bounded.
 const cachedCountMax = 1_000;
 // Crockford's alphabet in lower case: 32 characters that survive being read aloud.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -77,39 +77,27 @@ interface ReadKey {
   digest: Buffer;
 }
 
-/** A key that was asked for, by its id. */
+/** A cached answer of the store. */
 interface CachedKey {
   found: Promise<ReadKey | null>;
-  /** What came of it; null: nothing yet, or there is none. */
+  /** What `found` has resolved to; null: nothing yet, or there is no such key. */
   key: ReadKey | null;
   readElapsed: number;
 }
 
-/** Makes them over a Duly's records. */
+/** Keys that were read in the last seconds. */
+interface KeyCache {
+  /** The key of this id, read from the store unless it is cached; null: there is none. */
+  read(id: string): Promise<ReadKey | null>;
+  /** The key of this id if it is cached; null: it is not, or there is no such key. */
+  known(id: string): ReadKey | null;
+  /** Reads the key again the next time. */
+  forget(id: string): void;
+}
+
+/** Creates the keys over a Duly's records. */
 export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys {
-  const cached = new Map<string, CachedKey>();
-
-  function fresh(id: string): CachedKey | null {
-    const known = cached.get(id);
-    return known !== undefined && clock.elapsed() - known.readElapsed < cachedMs ? known : null;
-  }
-
-  function read(id: string): Promise<ReadKey | null> {
-    const known = fresh(id);
-    if (known !== null) return known.found;
-    const one: CachedKey = { found: readKey(id), key: null, readElapsed: clock.elapsed() };
-    cached.delete(id);
-    if (cached.size >= cachedCountMax) cached.delete(cached.keys().next().value as string);
-    cached.set(id, one);
-    one.found.then(
-      (key) => {
-        one.key = key;
-      },
-      // What could not be read is asked for again the next time.
-      () => cached.get(id) === one && cached.delete(id),
-    );
-    return one.found;
-  }
+  const cache = createKeyCache({ clock, readKey });
 
   async function readKey(id: string): Promise<ReadKey | null> {
     const record = await duly.records.get<KeyValue>(keyKind, id);
@@ -126,17 +114,17 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
     async check(text) {
       const parts = partsOf(text);
       if (parts === null) return null;
-      const key = await read(parts.id);
+      const key = await cache.read(parts.id);
       return key !== null && isSecret(parts.secret, key) ? usable(key) : null;
     },
 
     known(text) {
       const parts = partsOf(text);
-      const key = parts === null ? null : (fresh(parts.id)?.key ?? null);
+      const key = parts === null ? null : cache.known(parts.id);
       return parts !== null && key !== null && isSecret(parts.secret, key) ? usable(key) : null;
     },
 
-    find: async (id) => usable(await read(id)),
+    find: async (id) => usable(await cache.read(id)),
 
     async create({ scope, tenant = null, note = null, expiresAt = null, by }) {
       const id = randomText(idLength);
@@ -151,7 +139,7 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
         expiresAt,
       };
       const record = await duly.records.put(keyKind, id, value, { expectVersion: null });
-      cached.delete(id);
+      cache.forget(id);
       return { ...infoOf(record), key: `duly_${id}_${secret}` };
     },
 
@@ -169,7 +157,7 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
 
     async revoke(id) {
       const isThere = await duly.records.delete(keyKind, id);
-      cached.delete(id);
+      cache.forget(id);
       if (isThere) return;
       throw new DulyError('key_not_found', {
         message: `No key has the id "${id.slice(0, 100)}".`,
@@ -179,12 +167,48 @@ export function createKeys({ duly, clock }: { duly: Duly; clock: Clock }): Keys 
   };
 }
 
+function createKeyCache({
+  clock,
+  readKey,
+}: {
+  clock: Clock;
+  readKey(id: string): Promise<ReadKey | null>;
+}): KeyCache {
+  const entries = new Map<string, CachedKey>();
+
+  function fresh(id: string): CachedKey | null {
+    const entry = entries.get(id);
+    return entry !== undefined && clock.elapsed() - entry.readElapsed < cachedMs ? entry : null;
+  }
+
+  return {
+    read(id) {
+      const known = fresh(id);
+      if (known !== null) return known.found;
+      const entry: CachedKey = { found: readKey(id), key: null, readElapsed: clock.elapsed() };
+      entries.delete(id);
+      if (entries.size >= cachedCountMax) entries.delete(entries.keys().next().value as string);
+      entries.set(id, entry);
+      entry.found.then(
+        (key) => {
+          entry.key = key;
+        },
+        // After an error the next call reads again.
+        () => entries.get(id) === entry && entries.delete(id),
+      );
+      return entry.found;
+    },
+    known: (id) => fresh(id)?.key ?? null,
+    forget: (id) => void entries.delete(id),
+  };
+}
+
 function partsOf(text: string): { id: string; secret: string } | null {
   const [, id, secret] = keyPattern.exec(text) ?? [];
   return id === undefined || secret === undefined ? null : { id, secret };
 }
 
-/** In a time that does not tell how much of it is right. */
+/** Takes the same time however much of the secret is right. */
 function isSecret(secret: string, { digest }: ReadKey): boolean {
   return timingSafeEqual(hash('sha256', secret, 'buffer'), digest);
 }
