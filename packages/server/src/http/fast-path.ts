@@ -17,7 +17,7 @@ import { problemAnswer } from './problem.ts';
 /** Answers a request of Node's own server; false: it is left to the application, untouched. */
 export type FastPath = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
-/** What a request came to. */
+/** The response to a request. */
 interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -25,17 +25,53 @@ interface Answer {
 }
 
 const jobId = /^job_[0-9a-z]{1,64}$/;
-// With any of these a request may mean more than it seems to; the application knows.
+// A request with any of these headers goes to the application, which knows what they mean.
 const special = ['cookie', 'idempotency-key', 'origin', 'prefer', 'sec-fetch-site', 'transfer-encoding'];
+
+/** A request that the fast path answers. */
+interface FastRequest {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  caller: Caller;
+}
 
 /**
  * Answers the two most frequent requests, to create a job and to read one, without the framework, which costs as much as all the rest.
  * Only plain requests with a recently checked key; every other request, refusals of keys and hosts included, goes to the application.
  */
 export function createFastPath(context: ServerContext): FastPath {
-  const { clock, duly, keys, logger, metrics, options, rateLimits } = context;
+  const { duly, options } = context;
   const jobsPath = `${options.basePath}/api/jobs`;
-  // A client says the same name again and again.
+  const admit = createAdmission(context);
+
+  return (incoming, outgoing) => {
+    const { method, url = '' } = incoming;
+    if (method === 'POST' && url === jobsPath) {
+      const length = Number(incoming.headers['content-length'] ?? 0);
+      if (!(length > 0 && length <= options.bodyBytesMax)) return false;
+      const caller = admit(incoming, 'run');
+      if (caller === null) return false;
+      const request = { incoming, outgoing, caller };
+      void answer(context, request, {
+        route: '/api/jobs',
+        run: () => duly.as(caller.actor, () => postJob(context, request, jobsPath)),
+      });
+      return true;
+    }
+    if (method !== 'GET' || !url.startsWith(`${jobsPath}/`)) return false;
+    const id = url.slice(jobsPath.length + 1);
+    if (!jobId.test(id)) return false;
+    const caller = admit(incoming, 'read');
+    if (caller === null) return false;
+    const request = { incoming, outgoing, caller };
+    void answer(context, request, { route: '/api/jobs/:id', run: () => getJob(context, request, id) });
+    return true;
+  };
+}
+
+/** Finds the caller of a plain request; null: the application decides about the request. */
+function createAdmission({ keys, options, rateLimits }: ServerContext) {
+  // Clients send the same name with every request.
   let knownHost: string | undefined;
 
   function isPlain({ headers }: IncomingMessage): boolean {
@@ -49,79 +85,68 @@ export function createFastPath(context: ServerContext): FastPath {
     return options.hosts === 'any' || isKnownHost(host, options.hosts);
   }
 
-  function callerOf({ headers }: IncomingMessage, scope: Scope): Caller | null {
-    const { authorization } = headers;
+  return (incoming: IncomingMessage, scope: Scope): Caller | null => {
+    if (!isPlain(incoming)) return null;
+    const { authorization } = incoming.headers;
     if (options.authorize !== null || authorization?.startsWith('Bearer ') !== true) return null;
     const key = keys.known(authorization.slice('Bearer '.length));
     if (key === null || !allows(key.scope, scope)) return null;
     const caller = callerOfKey(key);
     return rateLimits?.take(caller.actor) === false ? null : caller;
-  }
-
-  async function create(incoming: IncomingMessage, caller: Caller): Promise<Answer> {
-    const text = await readIncoming(incoming, options.bodyBytesMax);
-    refuseOtherTypes(incoming.headers['content-type']);
-    const parsed = newJobSchema.safeParse(parseBody(text));
-    if (!parsed.success) throw invalidRequest('json', parsed.error);
-    const handle = await createJob(context, caller, parsed.data);
-    const job = own(caller, await handle.created());
-    return {
-      status: handle.deduped ? 200 : 201,
-      headers: { Location: `${jobsPath}/${job.id}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(presentCreated(context, caller, job, handle.deduped)),
-    };
-  }
-
-  async function look(incoming: IncomingMessage, caller: Caller, id: string): Promise<Answer> {
-    const job = await readOwn(duly, caller, id);
-    const etag = jobEtag(job, options.redact);
-    if (matchesEtag(incoming.headers['if-none-match'], etag)) {
-      return { status: 304, headers: { ETag: etag }, body: null };
-    }
-    return {
-      status: 200,
-      headers: { ETag: etag, 'Content-Type': 'application/json' },
-      body: JSON.stringify(presentJob(context, caller, job)),
-    };
-  }
-
-  async function answer(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    { route, run }: { route: string; run(): Promise<Answer> },
-  ): Promise<void> {
-    const sinceElapsed = clock.elapsed();
-    const { method = '', url: path = '' } = incoming;
-    const { status, headers, body } = await run().catch((error: unknown) =>
-      problemAnswer(error, { method, path, logger }),
-    );
-    metrics.request({ method, route, status, tookMs: clock.elapsed() - sinceElapsed });
-    outgoing.writeHead(status, {
-      ...standardHeaders,
-      ...headers,
-      ...(body === null ? {} : { 'Content-Length': Buffer.byteLength(body) }),
-    });
-    outgoing.end(body ?? undefined);
-  }
-
-  return (incoming, outgoing) => {
-    const { method, url = '' } = incoming;
-    if (method === 'POST' && url === jobsPath) {
-      const length = Number(incoming.headers['content-length'] ?? 0);
-      if (!(length > 0 && length <= options.bodyBytesMax) || !isPlain(incoming)) return false;
-      const caller = callerOf(incoming, 'run');
-      if (caller === null) return false;
-      const run = () => duly.as(caller.actor, () => create(incoming, caller));
-      void answer(incoming, outgoing, { route: '/api/jobs', run });
-      return true;
-    }
-    if (method !== 'GET' || !url.startsWith(`${jobsPath}/`)) return false;
-    const id = url.slice(jobsPath.length + 1);
-    if (!jobId.test(id) || !isPlain(incoming)) return false;
-    const caller = callerOf(incoming, 'read');
-    if (caller === null) return false;
-    const run = () => look(incoming, caller, id);
-    void answer(incoming, outgoing, { route: '/api/jobs/:id', run });
-    return true;
   };
+}
+
+async function postJob(
+  context: ServerContext,
+  { incoming, caller }: FastRequest,
+  jobsPath: string,
+): Promise<Answer> {
+  const text = await readIncoming(incoming, context.options.bodyBytesMax);
+  refuseOtherTypes(incoming.headers['content-type']);
+  const parsed = newJobSchema.safeParse(parseBody(text));
+  if (!parsed.success) throw invalidRequest('json', parsed.error);
+  const handle = await createJob(context, caller, parsed.data);
+  const job = own(caller, await handle.created());
+  return {
+    status: handle.deduped ? 200 : 201,
+    headers: { Location: `${jobsPath}/${job.id}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(presentCreated(context, caller, job, handle.deduped)),
+  };
+}
+
+async function getJob(
+  context: ServerContext,
+  { incoming, caller }: FastRequest,
+  id: string,
+): Promise<Answer> {
+  const job = await readOwn(context.duly, caller, id);
+  const etag = jobEtag(job, context.options.redact);
+  if (matchesEtag(incoming.headers['if-none-match'], etag)) {
+    return { status: 304, headers: { ETag: etag }, body: null };
+  }
+  return {
+    status: 200,
+    headers: { ETag: etag, 'Content-Type': 'application/json' },
+    body: JSON.stringify(presentJob(context, caller, job)),
+  };
+}
+
+/** Runs the handler of a request, counts the request and sends the response. */
+async function answer(
+  { clock, logger, metrics }: ServerContext,
+  { incoming, outgoing }: FastRequest,
+  { route, run }: { route: string; run(): Promise<Answer> },
+): Promise<void> {
+  const sinceElapsed = clock.elapsed();
+  const { method = '', url: path = '' } = incoming;
+  const { status, headers, body } = await run().catch((error: unknown) =>
+    problemAnswer(error, { method, path, logger }),
+  );
+  metrics.request({ method, route, status, tookMs: clock.elapsed() - sinceElapsed });
+  outgoing.writeHead(status, {
+    ...standardHeaders,
+    ...headers,
+    ...(body === null ? {} : { 'Content-Length': Buffer.byteLength(body) }),
+  });
+  outgoing.end(body ?? undefined);
 }
