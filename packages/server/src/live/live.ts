@@ -8,14 +8,15 @@ import { createJobStates } from './job-states.ts';
 import { type JobPlace, openJobStream } from './job-stream.ts';
 import type { LiveStream } from './live-stream.ts';
 import type { JobWatch } from './open-watch.ts';
+import { createWatcherLimit } from './watcher-limit.ts';
 
-/** Everything that tells what happens to jobs while it happens. */
+/** The streams and watches that report changes of jobs as they happen. */
 export interface Live {
   /** Watches one job, without its log. */
   watchJob(id: string, options: { actor: string }): Promise<JobWatch>;
   /**
-   * Opens the stream of one job, from a place on; null: its end was told there, and nothing has happened since. Throws `job_not_found`, or
-   * what `show` throws.
+   * Opens the stream of one job, from a place on; null: the watcher has read its end there, and nothing has happened since. Throws
+   * `job_not_found`, or what `show` throws.
    */
   jobStream(options: {
     /** The caller, whose watchers are bounded. */
@@ -32,11 +33,11 @@ export interface Live {
   eventStream(options: { actor: string; filter: EventFilter; after: number | null }): LiveStream;
   /** Streams and watches that are open. */
   count(): number;
-  /** Ends all of them; those who come back find another server, or this one started again. */
+  /** Ends all of them. Their clients connect again, to another server or to this one after its restart. */
   close(): void;
 }
 
-/** Makes it over one Duly. Nothing is read before somebody watches. */
+/** Creates them over one Duly. Nothing is read before the first watcher. */
 export function createLive(options: {
   duly: Duly;
   clock: Clock;
@@ -50,37 +51,13 @@ export function createLive(options: {
   const streams = new Set<LiveStream>();
   let isClosed = false;
 
-  // A quarter each, so that one key cannot lock out the others.
-  const keyWatchersMax = Math.max(1, Math.floor(watchersMax / 4));
-  const countOf = new Map<string, number>();
+  const count = (): number => states.count() + streams.size;
+  const limit = createWatcherLimit({ watchersMax, count });
 
   /** Counts a watcher of this caller until the returned function is called. */
   function admit(actor: string): () => void {
     if (isClosed) throw new DulyError('stopped', { message: 'The server is stopping.' });
-    const count = countOf.get(actor) ?? 0;
-    if (count >= keyWatchersMax) {
-      throw new DulyError('too_many_watchers', {
-        message: `The key has ${keyWatchersMax} watchers on this server, the most that one key may have.`,
-        hint: 'Close streams that are not needed, or follow many jobs with one stream of GET /api/events.',
-        details: { watchersMax, keyWatchersMax },
-      });
-    }
-    if (states.count() + streams.size >= watchersMax) {
-      throw new DulyError('too_many_watchers', {
-        message: `${watchersMax} watchers are connected to this server, and it takes no more.`,
-        hint: 'Come back later, or ask another server of the same store.',
-        details: { watchersMax, keyWatchersMax },
-      });
-    }
-    countOf.set(actor, count + 1);
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      const left = (countOf.get(actor) ?? 1) - 1;
-      if (left === 0) countOf.delete(actor);
-      else countOf.set(actor, left);
-    };
+    return limit.admit(actor);
   }
 
   return {
@@ -127,7 +104,7 @@ export function createLive(options: {
       streams.add(tracked);
       return tracked;
     },
-    count: () => states.count() + streams.size,
+    count,
     close() {
       isClosed = true;
       states.close();
