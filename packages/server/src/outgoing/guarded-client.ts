@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import {
+  type ClientRequest,
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
@@ -28,7 +29,7 @@ export interface OutgoingRequest {
   timeoutMs?: number;
 }
 
-/** What came back. */
+/** The response to an outgoing request. */
 export interface OutgoingResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -39,31 +40,31 @@ export interface OutgoingResponse {
   durationMs: number;
 }
 
-/** Sends requests to addresses that others wrote. See `createGuardedClient`. */
+/** Sends requests to addresses that users have configured. See `createGuardedClient`. */
 export interface GuardedClient {
   /**
    * Sends one request. Follows no redirect: a 3xx is an answer like others. Throws `target_refused`, `target_invalid`,
    * `request_timeout` or `request_failed`.
    */
   send(request: OutgoingRequest): Promise<OutgoingResponse>;
-  /** Closes what is kept open. */
+  /** Closes its agents with their open connections. */
   close(): void;
 }
 
-/** What a guarded client is made of. */
+/** The options of a guarded client. */
 export interface GuardedClientOptions {
   clock: Clock;
   allowed: AllowedTargets;
   /** How names are looked up; the system's own unless given. */
   lookup?: Lookup;
-  /** How much of an answer is read; default 64 KiB. */
+  /** How much of a response is read; default 64 KiB. */
   responseBytesMax?: number;
 }
 
 const timeoutMsDefault = 15_000;
 const responseBytesDefault = 64 * 1_024;
 const headerBytesMax = 16 * 1_024;
-// Set by the connection itself; given by a caller they would make two readers disagree about where a request ends.
+// The client sets these itself. With a second value, servers and proxies could disagree about where a request ends.
 const ownHeaders = new Set([
   'host',
   'connection',
@@ -78,9 +79,9 @@ const ownHeaders = new Set([
 ]);
 
 /**
- * The one way out. An address is judged inside the lookup of the very socket that connects to it, so that a name that answers with a
- * public address first and a private one later does not pass; and once more when the socket is connected. No connection is used twice,
- * no proxy is asked, no redirect followed, and neither time nor bytes are without limit.
+ * The only way to send outgoing requests. The lookup of the socket that connects checks the address, so a name that answers with a public
+ * address first and a private one later is refused; the connected socket is checked once more. No connection is used twice, no proxy is
+ * used, no redirect is followed, and both time and bytes are limited.
  */
 export function createGuardedClient({
   clock,
@@ -88,12 +89,51 @@ export function createGuardedClient({
   lookup = lookupBySystem,
   responseBytesMax = responseBytesDefault,
 }: GuardedClientOptions): GuardedClient {
-  const guardedLookup: LookupFunction = (host, options, done) => {
+  const agents = createAgents();
+  const guardedLookup = guardLookup(lookup, allowed);
+  return {
+    async send(request) {
+      const { body, signal, timeoutMs = timeoutMsDefault } = request;
+      const url = parseTargetUrl(request.url);
+      const host = hostOf(url);
+      // A literal address is never looked up.
+      if (parseIp(host) !== null) allowed.check(host, host);
+      signal?.throwIfAborted();
+      const sinceElapsed = clock.elapsed();
+      const { promise, resolve, reject } = Promise.withResolvers<Omit<OutgoingResponse, 'durationMs'>>();
+      const outgoing = agents.open(request, { url, host, lookup: guardedLookup });
+      const fail = (error: unknown): void => {
+        reject(readFailure(error, url));
+        outgoing.destroy();
+      };
+      const timer = clock.after(timeoutMs, () => fail(timedOut(url, timeoutMs)));
+      const abort = (): void => fail(signal?.reason);
+      signal?.addEventListener('abort', abort, { once: true });
+      outgoing.on('error', fail);
+      checkWhenConnected(outgoing, { host, allowed, onRefused: fail });
+      outgoing.on('response', (incoming) => readResponse(incoming, responseBytesMax).then(resolve, fail));
+      outgoing.end(body);
+      try {
+        const response = await promise;
+        return { ...response, durationMs: Math.round(clock.elapsed() - sinceElapsed) };
+      } finally {
+        timer.cancel();
+        signal?.removeEventListener('abort', abort);
+        outgoing.destroy();
+      }
+    },
+    close: () => agents.close(),
+  };
+}
+
+/** Looks names up with `lookup` and refuses a name with any address that is not allowed. */
+function guardLookup(lookup: Lookup, allowed: AllowedTargets): LookupFunction {
+  return (host, options, done) => {
     lookup(host).then(
       (found) => {
         try {
           if (found.length === 0) throw noAddress(host);
-          // All of them, and not only those that are used: a name with one foot inside is not to be trusted with the other.
+          // All of them, not only the one that is used: a name with one private address is not to be trusted.
           for (const { address } of found) allowed.check(host, address);
         } catch (error) {
           done(error as Error, '', 0);
@@ -106,69 +146,44 @@ export function createGuardedClient({
       (error: unknown) => done(error as Error, '', 0),
     );
   };
-  // Agents of our own: the global ones may be told by the environment to go through a proxy, behind which no address can be judged.
+}
+
+/** Checks the address that a request has connected to. */
+function checkWhenConnected(
+  outgoing: ClientRequest,
+  { host, allowed, onRefused }: { host: string; allowed: AllowedTargets; onRefused(error: unknown): void },
+): void {
+  outgoing.on('socket', (socket) => {
+    socket.once('connect', () => {
+      try {
+        allowed.check(host, socket.remoteAddress ?? '');
+      } catch (error) {
+        onRefused(error);
+      }
+    });
+  });
+}
+
+/** Opens requests with agents of its own: the environment can give the global ones a proxy, which would hide the address. */
+function createAgents() {
   const httpAgent = new HttpAgent({ keepAlive: false });
   const httpsAgent = new HttpsAgent({ keepAlive: false });
-
   return {
-    async send(request) {
-      const { body, signal, timeoutMs = timeoutMsDefault, method = 'POST' } = request;
-      const url = parseTargetUrl(request.url);
-      const host = hostOf(url);
-      // A literal address is never looked up.
-      if (parseIp(host) !== null) allowed.check(host, host);
-      signal?.throwIfAborted();
-      const sinceElapsed = clock.elapsed();
+    open(
+      request: OutgoingRequest,
+      { url, host, lookup }: { url: URL; host: string; lookup: LookupFunction },
+    ): ClientRequest {
       const isSecure = url.protocol === 'https:';
-      const { promise, resolve, reject } = Promise.withResolvers<OutgoingResponse>();
-      const outgoing = (isSecure ? httpsRequest : httpRequest)({
+      return (isSecure ? httpsRequest : httpRequest)({
         agent: isSecure ? httpsAgent : httpAgent,
         host,
         port: url.port === '' ? undefined : Number(url.port),
         path: `${url.pathname}${url.search}`,
-        method,
+        method: request.method ?? 'POST',
         headers: headersOf(request, url),
-        lookup: guardedLookup,
+        lookup,
         maxHeaderSize: headerBytesMax,
       });
-      const fail = (error: unknown): void => {
-        reject(readFailure(error, url));
-        outgoing.destroy();
-      };
-      const timer = clock.after(timeoutMs, () => fail(timedOut(url, timeoutMs)));
-      const abort = (): void => fail(signal?.reason);
-      signal?.addEventListener('abort', abort, { once: true });
-      outgoing.on('error', fail);
-      outgoing.on('socket', (socket) => {
-        socket.once('connect', () => {
-          try {
-            allowed.check(host, socket.remoteAddress ?? '');
-          } catch (error) {
-            fail(error);
-          }
-        });
-      });
-      outgoing.on('response', (incoming) => {
-        readBody(incoming, responseBytesMax).then(
-          ({ text, isCut }) =>
-            resolve({
-              status: incoming.statusCode as number,
-              headers: plainHeaders(incoming),
-              body: text,
-              isCut,
-              durationMs: Math.round(clock.elapsed() - sinceElapsed),
-            }),
-          fail,
-        );
-      });
-      outgoing.end(body);
-      try {
-        return await promise;
-      } finally {
-        timer.cancel();
-        signal?.removeEventListener('abort', abort);
-        outgoing.destroy();
-      }
     },
     close() {
       httpAgent.destroy();
@@ -188,7 +203,7 @@ function headersOf({ headers = {}, body }: OutgoingRequest, url: URL): Record<st
   for (const [name, value] of own) checkHeader(name, value);
   return {
     'user-agent': 'Duly',
-    // Nothing is unpacked here: what a small answer grows to is its sender's choice.
+    // Responses are not decompressed, because a small one could grow without limit.
     'accept-encoding': 'identity',
     ...Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value])),
     host: url.host,
@@ -196,7 +211,7 @@ function headersOf({ headers = {}, body }: OutgoingRequest, url: URL): Record<st
   };
 }
 
-/** Values may be filled in from what others wrote: one with a line break would be the next header. */
+/** Values can contain data of users. A line break in one would start another header. */
 function checkHeader(name: string, value: string): void {
   try {
     validateHeaderName(name);
@@ -210,10 +225,10 @@ function checkHeader(name: string, value: string): void {
   }
 }
 
-async function readBody(
+async function readResponse(
   incoming: IncomingMessage,
   bytesMax: number,
-): Promise<{ text: string; isCut: boolean }> {
+): Promise<Omit<OutgoingResponse, 'durationMs'>> {
   const chunks: Buffer[] = [];
   let byteCount = 0;
   let isCut = false;
@@ -225,7 +240,12 @@ async function readBody(
       break;
     }
   }
-  return { text: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'), isCut };
+  return {
+    status: incoming.statusCode as number,
+    headers: plainHeaders(incoming),
+    body: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'),
+    isCut,
+  };
 }
 
 function plainHeaders({ headers }: IncomingMessage): Record<string, string> {
