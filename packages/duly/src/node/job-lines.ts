@@ -4,15 +4,15 @@ import {
   formatDuration,
   type Job,
   type JobNotice,
-  type Progress,
   systemClock,
 } from '@duly/core';
 import { createLiveArea, type LiveArea } from '../output/live-area.ts';
-import { percentText, progressBar, stepText } from '../output/progress-bar.ts';
-import { cut, cutPainted, oneLine, pad, type Style, type Terminal, widthOf } from '../output/terminal.ts';
+import { stepText } from '../output/progress-bar.ts';
+import { cutPainted, oneLine, type Style, type Terminal } from '../output/terminal.ts';
 import { timeOfDay } from '../output/times.ts';
+import { createRunningBars, type RunningBars } from './running-bars.ts';
 
-/** What a node is, as programs are told. */
+/** What a node is, as `--json` reports it. */
 export interface NodeFacts {
   node: string;
   store: string;
@@ -23,7 +23,7 @@ export interface NodeFacts {
   concurrency: number;
 }
 
-/** Where the server listens, as programs are told. */
+/** Where the server listens, as `--json` reports it. */
 export interface ServingFacts {
   url: string;
   /** Created by the first start on a terminal; null: there was one already, or it is in the file. */
@@ -38,136 +38,34 @@ export interface JobLines {
   print(line: string): void;
   /** Prints what handlers wrote, above the bars. */
   write(text: string): void;
-  /** Tells programs that the node runs, and on what. People are greeted with `print`. */
+  /** Reports to programs that the node runs, and on what. People are greeted with `print`. */
   started(facts: NodeFacts): void;
-  /** Tells programs where the server listens. */
+  /** Reports to programs where the server listens. */
   serving(facts: ServingFacts): void;
-  /** Lets lines about jobs through; until then they are kept, so that the greeting stands in one piece. */
+  /** Prints lines about jobs from now on. Those of before are printed now, so that none interrupts the greeting. */
   begin(): void;
   /** Shows what another node of this process does, too. */
   follow(duly: Duly): void;
   close(): void;
 }
 
-interface Running {
-  notice: JobNotice;
-  startedElapsed: number;
-  progress: Progress | null;
-  /** The last step that was printed, off a terminal. */
-  printedStep: string;
-}
-
-// So many bars at the bottom; the rest is counted.
-const barCountMax = 8;
-const typeWidthMax = 32;
 const narrowColumns = 90;
-// So many lines a second; a node that finishes thousands would bury everything else, and the terminal would slow it down.
+// More lines a second would bury everything else, and the terminal would slow the node down.
 const linesPerSecondMax = 50;
 const windowMs = 1_000;
-// So many jobs at a time are looked up to tell why they failed and when they go on.
+// At most this many jobs at a time are read for why they failed and when they are retried.
 const lookupCountMax = 10;
 
-/** Prints a line when a job starts, moves on and ends; on a terminal what runs stands at the bottom as bars. */
+/** Prints a line when a job starts, moves on and ends; on a terminal the running jobs are at the bottom as bars. */
 export function createJobLines(first: Duly, out: Terminal): JobLines {
   const area = createLiveArea(out);
-  const running = new Map<string, Running>();
-  const throttle = createThrottle(area, out);
-  let lookups = 0;
-  let early: string[] | null = [];
-
-  const stamp = (): string => {
-    const now = new Date(systemClock.now());
-    return out.isTerminal ? out.paint('dim', timeOfDay(now)) : now.toISOString();
-  };
-  const say = (mark: string, style: Style, { id, type }: JobNotice, text: string): void => {
-    const sign = out.isTerminal ? `${out.paint(style, mark)} ` : '';
-    const head = `${stamp()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', oneLine(type))}`;
-    // Cut, because the whole of a long error is told by "why". A narrow terminal has no room for it behind the id.
-    const isNarrow = out.columns() < narrowColumns;
-    const line = (isNarrow ? [head, `${' '.repeat(12)}${text}`] : [`${head} ${text}`])
-      .map((one) => cutPainted(one, out.columns()))
-      .join('\n');
-    if (early === null) throttle.print(line);
-    else early.push(line);
-  };
-  const redraw = (): void => {
-    if (early === null) area.set(() => barsOf(running, out));
-  };
-
-  // While something runs its seconds count, even if it tells nothing.
-  let tick = systemClock.after(windowMs, onWindow, { unref: true });
-  function onWindow(): void {
-    if (running.size > 0) redraw();
-    tick = systemClock.after(windowMs, onWindow, { unref: true });
-  }
-
+  const bars = createRunningBars(area, out);
+  const notices = createNoticeLines(area, out);
+  const readJob = createJobReader();
   const offs: (() => void)[] = [];
-  function follow(duly: Duly): void {
-    offs.push(
-      duly.on('job.started', (notice) => {
-        running.set(notice.id, {
-          notice,
-          startedElapsed: systemClock.elapsed(),
-          progress: null,
-          printedStep: '',
-        });
-        if (!out.isTerminal)
-          say('▸', 'cyan', notice, `started${notice.attempt > 1 ? ` (attempt ${notice.attempt})` : ''}`);
-        redraw();
-      }),
-      duly.on('job.progress', ({ progress, ...notice }) => {
-        const entry = running.get(notice.id);
-        if (entry === undefined) return;
-        entry.progress = progress;
-        const step = stepText(progress);
-        if (!out.isTerminal && step !== entry.printedStep) {
-          say('▸', 'cyan', notice, `${Math.floor(progress.percent)}% ${step}`);
-          entry.printedStep = step;
-        }
-        redraw();
-      }),
-      duly.on('job.settled', (event) => {
-        const entry = running.get(event.id);
-        running.delete(event.id);
-        redraw();
-        const tookMs = entry === undefined ? null : systemClock.elapsed() - entry.startedElapsed;
-        if (event.status === 'COMPLETED') say('✓', 'green', event, `completed${took(tookMs)}`);
-        else void printEnd(duly, event, tookMs);
-      }),
-      duly.on('job.lost', (notice) => {
-        running.delete(notice.id);
-        redraw();
-        say(
-          '!',
-          'red',
-          notice,
-          'lost its lease: another node may run it now, and what this attempt does no longer counts',
-        );
-      }),
-      duly.on('job.reaped', ({ status, ...notice }) =>
-        say('!', 'yellow', notice, `was taken over from a node that is gone: ${status}`),
-      ),
-    );
-  }
-
-  /** Reads the job for what the event does not tell; a node in a hurry does without. */
-  async function printEnd(
-    duly: Duly,
-    event: DulyEvents['job.settled'],
-    tookMs: number | null,
-  ): Promise<void> {
-    let job: Job | null = null;
-    if (lookups < lookupCountMax) {
-      lookups++;
-      job = await duly
-        .job(event.id)
-        .get()
-        .catch(() => null);
-      lookups--;
-    }
-    say(...endOf(event, job, tookMs));
-  }
-
+  const follow = (duly: Duly): void => {
+    offs.push(...reportJobs(duly, { out, bars, readJob, say: notices.say }));
+  };
   follow(first);
   return {
     follow,
@@ -176,17 +74,104 @@ export function createJobLines(first: Duly, out: Terminal): JobLines {
     started() {},
     serving() {},
     begin() {
-      const lines = early ?? [];
-      early = null;
-      for (const line of lines) throttle.print(line);
-      redraw();
+      notices.begin();
+      bars.show();
     },
     close() {
       for (const off of offs) off();
-      tick.cancel();
-      throttle.close();
+      bars.close();
+      notices.close();
       area.close();
     },
+  };
+}
+
+/** Prints a line about a job, with a mark in front of it on a terminal. */
+type Say = (mark: string, style: Style, job: JobNotice, text: string) => void;
+
+/** Reports the events of the jobs of a Duly. Returns the functions that stop it. */
+function reportJobs(
+  duly: Duly,
+  { out, bars, readJob, say }: { out: Terminal; bars: RunningBars; readJob: JobReader; say: Say },
+): (() => void)[] {
+  return [
+    duly.on('job.started', (notice) => {
+      bars.add(notice);
+      if (out.isTerminal) return;
+      say('▸', 'cyan', notice, `started${notice.attempt > 1 ? ` (attempt ${notice.attempt})` : ''}`);
+    }),
+    duly.on('job.progress', ({ progress, ...notice }) => {
+      const isNewStep = bars.progress(notice.id, progress);
+      if (out.isTerminal || !isNewStep) return;
+      say('▸', 'cyan', notice, `${Math.floor(progress.percent)}% ${stepText(progress)}`);
+    }),
+    duly.on('job.settled', (event) => {
+      const tookMs = bars.remove(event.id);
+      if (event.status === 'COMPLETED') say('✓', 'green', event, `completed${took(tookMs)}`);
+      else void readJob(duly, event.id).then((job) => say(...endOf(event, job, tookMs)));
+    }),
+    duly.on('job.lost', (notice) => {
+      bars.remove(notice.id);
+      say(
+        '!',
+        'red',
+        notice,
+        'lost its lease: another node may run it now, and what this attempt does no longer counts',
+      );
+    }),
+    duly.on('job.reaped', ({ status, ...notice }) =>
+      say('!', 'yellow', notice, `was taken over from a node that is gone: ${status}`),
+    ),
+  ];
+}
+
+/** Reads a job for what an event does not say; null: it could not be read, or too many are being read. */
+type JobReader = (duly: Duly, id: string) => Promise<Job | null>;
+
+function createJobReader(): JobReader {
+  let count = 0;
+  return async (duly, id) => {
+    if (count >= lookupCountMax) return null;
+    count++;
+    const job = await duly
+      .job(id)
+      .get()
+      .catch(() => null);
+    count--;
+    return job;
+  };
+}
+
+/** Formats lines about jobs and prints them at a bounded rate. Before `begin` they are collected. */
+function createNoticeLines(area: LiveArea, out: Terminal) {
+  const throttle = createThrottle(area, out);
+  let early: string[] | null = [];
+
+  function timeText(): string {
+    const now = new Date(systemClock.now());
+    return out.isTerminal ? out.paint('dim', timeOfDay(now)) : now.toISOString();
+  }
+
+  const say: Say = (mark, style, { id, type }, text) => {
+    const sign = out.isTerminal ? `${out.paint(style, mark)} ` : '';
+    const head = `${timeText()}  ${sign}${out.paint('dim', id)}  ${out.paint('bold', oneLine(type))}`;
+    // Cut, because "why" shows the whole of a long error. On a narrow terminal the text gets a line of its own.
+    const isNarrow = out.columns() < narrowColumns;
+    const line = (isNarrow ? [head, `${' '.repeat(12)}${text}`] : [`${head} ${text}`])
+      .map((one) => cutPainted(one, out.columns()))
+      .join('\n');
+    if (early === null) throttle.print(line);
+    else early.push(line);
+  };
+
+  return {
+    say,
+    begin() {
+      const lines = early ?? [];
+      early = null;
+      for (const line of lines) throttle.print(line);
+    },
+    close: () => throttle.close(),
   };
 }
 
@@ -224,25 +209,7 @@ function took(ms: number | null): string {
   return ms === null ? '' : ` in ${formatDuration(ms)}`;
 }
 
-function barsOf(all: ReadonlyMap<string, Running>, out: Terminal): string[] {
-  const count = Math.min(barCountMax, Math.max(1, out.rows() - 4));
-  const shown = [...all.values()].slice(0, count);
-  // So much of a name is enough to know it; the bars, the step and the id want room too.
-  const typeWidth = Math.min(
-    typeWidthMax,
-    Math.max(0, ...shown.map(({ notice }) => widthOf(oneLine(notice.type)))),
-  );
-  const lines = shown.map(({ notice, progress, startedElapsed }) => {
-    const percent = progress?.percent ?? 0;
-    const seconds = `${Math.floor((systemClock.elapsed() - startedElapsed) / 1_000)} s`.padStart(5);
-    const step = progress === null ? '' : stepText(progress);
-    return `${seconds}  ${out.paint('yellow', progressBar(percent, 20))} ${percentText(percent)}  ${out.paint('bold', pad(cut(oneLine(notice.type), typeWidth), typeWidth))}  ${step}  ${out.paint('dim', notice.id)}`;
-  });
-  const rest = all.size - shown.length;
-  return rest > 0 ? [...lines, out.paint('dim', `       and ${rest} more running`)] : lines;
-}
-
-/** Lets so many lines a second pass and counts the rest. */
+/** Prints at most `linesPerSecondMax` lines a second and counts the rest. */
 function createThrottle(area: LiveArea, out: Terminal) {
   let printed = 0;
   let dropped = 0;
