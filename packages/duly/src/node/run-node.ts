@@ -1,8 +1,9 @@
-import { type Duly, type StartOptions, systemClock } from '@duly/core';
+import type { Duly, StartOptions, StopOptions } from '@duly/core';
 import type { CommandContext } from '../cli/context.ts';
 import { redirectWrites } from '../output/redirect.ts';
 import { createJobLines, type JobLines } from './job-lines.ts';
 import { createJsonLines } from './json-lines.ts';
+import { createShutdown } from './shutdown.ts';
 
 /** How a node is run by the command. */
 export interface RunNodeOptions {
@@ -12,21 +13,12 @@ export interface RunNodeOptions {
   onStarted(facts: {
     node: string;
     lines: JobLines;
-    /** Goes on with another Duly: it is started, then the one before drains. If it cannot start, all stays as it is. */
+    /** Starts another Duly and then drains the one before. If the other cannot start, nothing changes. */
     goOnWith(next: Duly): Promise<void>;
   }): Promise<void>;
-  /** Called when it begins to stop, perhaps twice: ends what stands on the Duly. */
+  /** Called when it begins to stop, perhaps twice: closes what uses the Duly, such as the server. */
   close?(): Promise<void>;
 }
-
-// npm sends a signal on that its child has got from the terminal already: two within this time are one.
-const sameSignalMs = 500;
-
-// After a second signal, so long is tried to give jobs back: a second for handlers to hear of it, and a commit.
-const releaseMs = 1_500;
-
-// The terminal was closed, the system stops, or a person pressed Ctrl-C.
-const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Starts a node, shows what it does, and ends with it: on a signal after a drain, on a second one at once. */
 export async function runNode(
@@ -39,101 +31,96 @@ export async function runNode(
   const restore = out.isTerminal && !json && !options.quiet ? printAbove(lines) : () => {};
   if (options.quiet) lines.close();
 
-  let duly = first;
-  /** Those that went before and still drain. */
-  const leaving = new Map<Duly, Promise<void>>();
   const running = countRunning();
-  running.follow(duly);
-  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<void>();
-  let askedElapsed: number | null = null;
-  const stop = (): void => {
-    askedElapsed ??= systemClock.elapsed();
-    // Both at once: no more jobs are taken from this moment on, however long those who are connected take to leave.
-    Promise.all([options.close?.(), duly.stop(), ...leaving.values()]).then(() => end(), fail);
-  };
-  /** The exit code, once a second signal came. */
-  let abortCode: number | null = null;
-  let leftCount = 0;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (askedElapsed === null) {
-      lines.print('Draining: what runs may finish, nothing new is started. Once more to stop at once.');
-      stop();
-      return;
-    }
-    if (systemClock.elapsed() - askedElapsed < sameSignalMs) return;
-    askedElapsed = systemClock.elapsed();
-    if (abortCode !== null) leave(abortCode);
-    abortCode = signals[signal as keyof typeof signals];
-    leftCount = running.count();
-    lines.print('Giving back what runs. Once more to leave it as it is.');
-    // What is given back is taken up by others at once; what is not, when its lease ends.
-    systemClock.after(releaseMs, () => leave(abortCode as number));
-    Promise.all([duly, ...leaving.keys()].map((one) => one.stop({ drain: 0 }))).then(() => end(), fail);
-  };
-  // Not by itself: a handler that was given up may keep the process alive.
-  const leave = (exitCode: number): never => {
-    const count = running.count();
-    if (count > 0) {
-      lines.print(
-        `Stopped at once. ${jobsText(count)} cut off, which spends no attempt; taken up again when the lease ends.`,
-      );
-    } else if (leftCount > 0) lines.print(`Stopped at once. ${jobsText(leftCount)} given back unspent.`);
-    lines.close();
-    process.exit(exitCode);
-  };
-  for (const signal of Object.keys(signals)) process.on(signal, onSignal);
-  // Nobody reads any more (`duly up | head`, a closed terminal). Jobs that run are not to die of it.
-  process.stdout.removeAllListeners('error').on('error', stop);
-  // Somebody asked this node to drain from elsewhere; with nothing left to do here the process ends too.
-  let offDrained = duly.on('drained', stop);
-  let offMoved = duly.on('moved', ({ error }) => fail(error));
+  running.follow(first);
+  const dulys = createDulys(first, {
+    // Another process asked this node to drain. It then has nothing left to do, so the process ends too.
+    onDrained: () => shutdown.drain(),
+    onMoved: (error) => shutdown.fail(error),
+  });
+  const shutdown = createShutdown({
+    lines,
+    runningCount: running.count,
+    // Both at once: no job is taken from this moment on, however long connected clients take to leave.
+    drain: () => Promise.all([options.close?.(), dulys.stop()]),
+    release: () => dulys.stop({ drain: 0 }),
+  });
+  // The output is not read any more (`duly up | head`, a closed terminal). Running jobs must not fail because of it.
+  process.stdout.removeAllListeners('error').on('error', () => shutdown.drain());
 
   const goOnWith = async (next: Duly): Promise<void> => {
-    if (askedElapsed !== null) return;
+    if (shutdown.isAsked()) return;
     try {
       await next.start(options.start);
     } catch (error) {
       await next.stop();
       throw error;
     }
-    const before = duly;
-    duly = next;
     if (!options.quiet) lines.follow(next);
     running.follow(next);
-    offDrained();
-    offDrained = next.on('drained', stop);
-    offMoved();
-    offMoved = next.on('moved', ({ error }) => fail(error));
-    // Asked to stop while the next one started: it has not heard of it.
-    if (askedElapsed !== null) stop();
-    leaving.set(
-      before,
-      before.stop().finally(() => leaving.delete(before)),
-    );
-    // Whoever stops waits for it; until then nobody may listen.
-    leaving.get(before)?.catch(() => {});
+    const before = dulys.switchTo(next);
+    // A stop that was asked for while the next one started has not reached it.
+    if (shutdown.isAsked()) shutdown.drain();
+    dulys.retire(before);
   };
 
   try {
-    const started = duly.next('started');
-    await duly.start(options.start);
+    const started = first.next('started');
+    await first.start(options.start);
     const { node } = await started;
     await options.onStarted({ node, lines, goOnWith });
     lines.begin();
-    await ended;
-    if (abortCode !== null) leave(abortCode);
+    await shutdown.ended;
+    shutdown.exitIfAborted();
     lines.print('Stopped.');
     return 0;
   } finally {
-    offDrained();
-    offMoved();
+    dulys.close();
     running.close();
     restore();
     lines.close();
-    for (const signal of Object.keys(signals)) process.off(signal, onSignal);
+    shutdown.close();
     await options.close?.();
-    await Promise.all([duly.stop(), ...leaving.values()]);
+    await dulys.stop();
   }
+}
+
+/** The Duly that runs the node, and those that it has replaced, which still drain. */
+function createDulys(
+  first: Duly,
+  { onDrained, onMoved }: { onDrained(): void; onMoved(error: Error): void },
+) {
+  let current = first;
+  const retiring = new Map<Duly, Promise<void>>();
+  const listen = (duly: Duly) => [
+    duly.on('drained', onDrained),
+    duly.on('moved', ({ error }) => onMoved(error)),
+  ];
+  let offs = listen(first);
+  const close = (): void => {
+    for (const off of offs) off();
+  };
+  return {
+    /** Makes another Duly the current one and returns the one before, which runs on until `retire`. */
+    switchTo(next: Duly): Duly {
+      const before = current;
+      current = next;
+      close();
+      offs = listen(next);
+      return before;
+    },
+    /** Drains a Duly that was replaced. */
+    retire(duly: Duly): void {
+      const stopped = duly.stop().finally(() => retiring.delete(duly));
+      retiring.set(duly, stopped);
+      // A failure is reported by `stop`, which waits for it.
+      stopped.catch(() => {});
+    },
+    /** Stops all of them. */
+    stop: (stopOptions?: StopOptions) =>
+      Promise.all([current, ...retiring.keys()].map((duly) => duly.stop(stopOptions))),
+    close,
+  };
 }
 
 /** What handlers print appears above the bars, which would otherwise be drawn over it. */
@@ -146,7 +133,7 @@ function printAbove(lines: JobLines): () => void {
   };
 }
 
-/** Counts the attempts that run here. */
+/** Counts the attempts that run in this process. */
 function countRunning(): { count(): number; follow(duly: Duly): void; close(): void } {
   const ids = new Set<string>();
   const offs: (() => void)[] = [];
@@ -163,8 +150,4 @@ function countRunning(): { count(): number; follow(duly: Duly): void; close(): v
       for (const off of offs) off();
     },
   };
-}
-
-function jobsText(count: number): string {
-  return count === 1 ? '1 job was' : `${count} jobs were`;
 }
