@@ -12,7 +12,7 @@ import { JitterAdvice } from './forecast/jitter-advice.tsx';
 import { LoadCharts } from './forecast/load-charts.tsx';
 
 const spans = { '6': '6 hours', '24': '24 hours', '72': '3 days', '168': '7 days' } as const;
-const patiences = {
+const latenesses = {
   '1s': '1 second',
   '10s': '10 seconds',
   '1m': '1 minute',
@@ -20,13 +20,22 @@ const patiences = {
   '15m': '15 minutes',
 };
 
-/** Every schedule played forward: how much there will be to do at a time, and what will go wrong. */
+/** What the forecast is asked, as it is in the address. */
+interface Question {
+  hours?: string | undefined;
+  concurrency?: string | undefined;
+  lateness?: string | undefined;
+}
+
+type Ask = (changes: Question) => void;
+
+/** Every schedule played forward: how much work there will be at a time, and what will go wrong. */
 export function ForecastPage() {
-  const search = useSearch({ strict: false }) as { hours?: string; concurrency?: string; lateness?: string };
+  const search = useSearch({ strict: false }) as Question;
   const { hours = '24', concurrency, lateness = '1m' } = search;
   const navigate = useNavigate();
   const forecast = useForecast({ hours, lateness, ...(concurrency === undefined ? {} : { concurrency }) });
-  const ask = (changes: Record<string, string | undefined>) =>
+  const ask: Ask = (changes) =>
     void navigate({ to: '/forecast', search: { ...search, ...changes } as never, replace: true });
   const { data } = forecast;
   return (
@@ -65,40 +74,7 @@ export function ForecastPage() {
           )}
           <Summary forecast={data} />
           <LoadCharts forecast={data} />
-          <Panel title="Concurrency">
-            <form
-              className="grid items-end gap-3 px-4 py-3 sm:grid-cols-[12rem_12rem_1fr]"
-              onSubmit={(event) => {
-                event.preventDefault();
-                const given = String(new FormData(event.currentTarget).get('concurrency') ?? '').trim();
-                ask({ concurrency: given === '' ? undefined : given });
-              }}
-            >
-              <Field name="A run may start late by">
-                <Select value={lateness} onChange={(event) => ask({ lateness: event.target.value })}>
-                  {Object.entries(patiences).map(([value, text]) => (
-                    <option key={value} value={value}>
-                      {text}
-                    </option>
-                  ))}
-                </Select>
-              </Field>
-              <Field name="With a concurrency of">
-                <TextInput
-                  key={concurrency ?? ''}
-                  name="concurrency"
-                  type="number"
-                  min={1}
-                  defaultValue={concurrency ?? ''}
-                  placeholder={String(data.load.concurrency_needed)}
-                  onBlur={(event) => {
-                    if (event.target.value.trim() !== (concurrency ?? '')) event.target.form?.requestSubmit();
-                  }}
-                />
-              </Field>
-              <WithConcurrency forecast={data} />
-            </form>
-          </Panel>
+          <ConcurrencyPanel forecast={data} lateness={lateness} concurrency={concurrency} onAsk={ask} />
           {data.jitter !== null && <JitterAdvice forecast={data} jitter={data.jitter} />}
           <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
             <Collisions forecast={data} />
@@ -161,6 +137,56 @@ function Summary({ forecast }: { forecast: Forecast }) {
           {note}
         </p>
       ))}
+    </Panel>
+  );
+}
+
+/** Asks how late a run may start and what a given concurrency would do. */
+function ConcurrencyPanel({
+  forecast,
+  lateness,
+  concurrency = '',
+  onAsk,
+}: {
+  forecast: Forecast;
+  lateness: string;
+  concurrency: string | undefined;
+  onAsk: Ask;
+}) {
+  return (
+    <Panel title="Concurrency">
+      <form
+        className="grid items-end gap-3 px-4 py-3 sm:grid-cols-[12rem_12rem_1fr]"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = String(new FormData(event.currentTarget).get('concurrency') ?? '').trim();
+          onAsk({ concurrency: given === '' ? undefined : given });
+        }}
+      >
+        <Field name="A run may start late by">
+          <Select value={lateness} onChange={(event) => onAsk({ lateness: event.target.value })}>
+            {Object.entries(latenesses).map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </Select>
+        </Field>
+        <Field name="With a concurrency of">
+          <TextInput
+            key={concurrency}
+            name="concurrency"
+            type="number"
+            min={1}
+            defaultValue={concurrency}
+            placeholder={String(forecast.load.concurrency_needed)}
+            onBlur={(event) => {
+              if (event.target.value.trim() !== concurrency) event.target.form?.requestSubmit();
+            }}
+          />
+        </Field>
+        <WithConcurrency forecast={forecast} />
+      </form>
     </Panel>
   );
 }
