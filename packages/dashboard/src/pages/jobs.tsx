@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowUp } from 'lucide-react';
 import { useMemo, useState, useSyncExternalStore } from 'react';
 import { useJobTotal } from '../api/jobs.ts';
-import { countText } from '../api/page.ts';
+import { type Count, countText } from '../api/page.ts';
 import { useStats } from '../api/stats.ts';
 import { useLive } from '../live/live.tsx';
 import { readJobSearch } from '../search/job-search.ts';
@@ -27,19 +27,16 @@ export function JobsPage() {
   const { query, problems } = read;
   const isBroken = problems.length > 0;
   const [isEdited, setEdited] = useState(false);
-  // Rows do not move under a pointer, nor while the reader holds the page or has scrolled into it.
+  // Rows do not move under a pointer, nor while the reader pauses the page or has scrolled into it.
   const [isPointed, setPointed] = useState(false);
   const isScrolled = useIsScrolled();
   const jobs = useLiveRows(query, {
     isPaused: isPointed || isScrolled || live.state === 'paused',
     isBroken,
   });
-  const { rows, newCount } = jobs;
   const counting = useJobTotal(query, { isPaused: isBroken });
-  // Held, it would still give the count of an earlier search with the same terms.
+  // A paused count would still be that of an earlier search with the same terms.
   const total = isBroken ? undefined : counting.data?.total;
-  const stats = useStats('24h');
-  const usual = useMemo(() => new Map(stats.data?.data.map((one) => [one.type, one])), [stats.data]);
   const search = (text: string) =>
     void navigate({ to: '.', search: text === '' ? {} : { q: text } } as never);
 
@@ -47,13 +44,7 @@ export function JobsPage() {
     <>
       <PageHead
         title="Jobs"
-        about={
-          isBroken
-            ? 'The search cannot be read.'
-            : total === undefined
-              ? 'Each job is one unit of work with one outcome.'
-              : `${countText(total)} ${q === '' ? 'stored' : 'found'}`
-        }
+        about={aboutText({ isBroken, total, isSearch: q !== '' })}
         actions={
           <>
             {/* Another search closes the dialog of this one. */}
@@ -68,45 +59,66 @@ export function JobsPage() {
       />
       {isCreating && <NewJob onClose={() => setCreating(false)} />}
       <JobSearchBar text={q} problems={problems} hint={read.hint} onSearch={search} onEdited={setEdited} />
-      {/* The button is a part of what is pointed at: else it would be gone when the pointer comes to it. */}
+      {/* The button is inside: a pointer that leaves this element resumes the rows, which removes the button. */}
       <div onPointerEnter={() => setPointed(true)} onPointerLeave={() => setPointed(false)}>
-        {newCount > 0 && (
-          <div className="sticky top-2 z-20 flex h-0 justify-center">
-            <button
-              type="button"
-              onClick={() => {
-                jobs.showNew();
-                scrollTo({ top: 0 });
-              }}
-              className="mt-1 inline-flex h-7 items-center gap-1 rounded-full border border-accent/40 bg-accent-soft px-3 text-xs font-medium text-accent shadow-sm"
-            >
-              <ArrowUp aria-hidden className="size-3.5" />
-              {newCount >= 100 ? '100+' : newCount} new
-            </button>
-          </div>
-        )}
+        {jobs.newCount > 0 && <ShowNewJobs count={jobs.newCount} onShow={jobs.showNew} />}
         <div className="mt-3 rounded-lg border border-line bg-surface">
-          {isBroken ? (
-            <Unreadable onClear={() => search('')} />
-          ) : jobs.error !== null && rows === undefined ? (
-            <Trouble error={jobs.error} onRetry={jobs.retry} />
-          ) : rows === undefined || (rows.length === 0 && jobs.hasMore) ? (
-            <Loading />
-          ) : rows.length === 0 ? (
-            q === '' ? (
-              <NothingYet
-                title="No job was created yet."
-                command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
-              />
-            ) : (
-              <FilteredAway what="jobs" onClear={() => search('')} />
-            )
-          ) : (
-            <JobTable rows={rows} usual={usual} hasMore={jobs.hasMore} onMore={jobs.readMore} />
-          )}
+          <FoundJobs jobs={jobs} text={q} isBroken={isBroken} onClear={() => search('')} />
         </div>
       </div>
     </>
+  );
+}
+
+function aboutText(found: { isBroken: boolean; total: Count | undefined; isSearch: boolean }): string {
+  if (found.isBroken) return 'The search cannot be read.';
+  if (found.total === undefined) return 'Each job is one unit of work with one outcome.';
+  return `${countText(found.total)} ${found.isSearch ? 'found' : 'stored'}`;
+}
+
+/** Floats over the rows while they are paused and new jobs exist. */
+function ShowNewJobs({ count, onShow }: { count: number; onShow: () => void }) {
+  return (
+    <div className="sticky top-2 z-20 flex h-0 justify-center">
+      <button
+        type="button"
+        onClick={() => {
+          onShow();
+          scrollTo({ top: 0 });
+        }}
+        className="mt-1 inline-flex h-7 items-center gap-1 rounded-full border border-accent/40 bg-accent-soft px-3 text-xs font-medium text-accent shadow-sm"
+      >
+        <ArrowUp aria-hidden className="size-3.5" />
+        {count >= 100 ? '100+' : count} new
+      </button>
+    </div>
+  );
+}
+
+/** The rows of a search, or why there are none. */
+function FoundJobs({
+  jobs: { rows, hasMore, readMore, error, retry },
+  text,
+  isBroken,
+  onClear,
+}: {
+  jobs: ReturnType<typeof useLiveRows>;
+  text: string;
+  isBroken: boolean;
+  onClear: () => void;
+}) {
+  const stats = useStats('24h').data?.data;
+  const usual = useMemo(() => new Map(stats?.map((one) => [one.type, one])), [stats]);
+  if (isBroken) return <Unreadable onClear={onClear} />;
+  if (rows === undefined && error !== null) return <Trouble error={error} onRetry={retry} />;
+  if (rows === undefined || (rows.length === 0 && hasMore)) return <Loading />;
+  if (rows.length > 0) return <JobTable rows={rows} usual={usual} hasMore={hasMore} onMore={readMore} />;
+  if (text !== '') return <FilteredAway what="jobs" onClear={onClear} />;
+  return (
+    <NothingYet
+      title="No job was created yet."
+      command={`curl -X POST ${location.origin}/api/jobs -H 'content-type: application/json' -H 'authorization: Bearer duly_…' -d '{"type":"hello"}'`}
+    />
   );
 }
 
