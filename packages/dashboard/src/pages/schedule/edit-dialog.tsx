@@ -8,41 +8,18 @@ import { Field, TextArea, TextInput } from '../../ui/field.tsx';
 import { useToasts } from '../../ui/toast.tsx';
 import { RulePreview } from '../schedules/rule-preview.tsx';
 
-/** A rule as it is typed: lengths of time in words. */
-function ruleText(schedule: Schedule): string {
-  const rule = schedule[schedule.kind];
-  return typeof rule === 'number' ? exactDuration(rule) : String(rule ?? '');
-}
-
 /** Changes the rule, its jitter and the input; on a declared schedule this is an override, shown as drift. */
 export function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
   const edit = useScheduleEdit(schedule.id);
   const toasts = useToasts();
-  const before = {
-    rule: ruleText(schedule),
-    timezone: schedule.timezone,
-    jitter: exactDuration(Number(schedule.policies['jitter_ms'] ?? 0)),
-    input: JSON.stringify(schedule.input, null, 2) ?? 'null',
-  };
-  const [texts, setTexts] = useState(before);
+  const { texts, set, isChanged, changes } = useScheduleTexts(schedule);
   const [problem, setProblem] = useState<string | null>(null);
-  const set = (name: keyof typeof before) => (event: { target: { value: string } }) =>
-    setTexts({ ...texts, [name]: event.target.value });
-  const isChanged = (name: keyof typeof before) => texts[name].trim() !== before[name].trim();
   const hasZone = schedule.kind === 'cron' || schedule.kind === 'rrule';
   const change = () => {
     const input = readJsonText(texts.input);
     setProblem('problem' in input ? input.problem : null);
     if ('problem' in input) return;
-    edit.mutate(
-      {
-        ...(isChanged('rule') ? { [schedule.kind]: texts.rule.trim() } : {}),
-        ...(isChanged('timezone') ? { timezone: texts.timezone.trim() } : {}),
-        ...(isChanged('jitter') ? { jitter: texts.jitter.trim() === '' ? null : texts.jitter.trim() } : {}),
-        ...(isChanged('input') ? { input: input.value } : {}),
-      },
-      { onSuccess: onClose, onError: toasts.complain },
-    );
+    edit.mutate(changes(input.value), { onSuccess: onClose, onError: toasts.complain });
   };
   return (
     <Dialog
@@ -51,11 +28,7 @@ export function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose:
       onClose={onClose}
       title={`Edit ${schedule.name}`}
       actions={
-        <Button
-          kind="primary"
-          disabled={edit.isPending || !(Object.keys(before) as (keyof typeof before)[]).some(isChanged)}
-          onClick={change}
-        >
+        <Button kind="primary" disabled={edit.isPending || !isChanged} onClick={change}>
           Change it
         </Button>
       }
@@ -90,7 +63,7 @@ export function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose:
                 }
           }
         />
-        {/* That of a target is what the server sends, without its credentials. */}
+        {/* The input of a target is the request that the server sends, shown without its credentials. */}
         {!schedule.type.startsWith('duly:') && (
           <Field name="Input, as JSON" hint="Jobs that exist already keep their input." problem={problem}>
             <TextArea rows={4} value={texts.input} onChange={set('input')} spellCheck={false} />
@@ -99,4 +72,42 @@ export function EditDialog({ schedule, onClose }: { schedule: Schedule; onClose:
       </div>
     </Dialog>
   );
+}
+
+/** The fields as they are typed, and what is changed by them. */
+function useScheduleTexts(schedule: Schedule) {
+  const before = {
+    rule: ruleText(schedule),
+    timezone: schedule.timezone,
+    jitter: exactDuration(Number(schedule.policies['jitter_ms'] ?? 0)),
+    input: JSON.stringify(schedule.input, null, 2) ?? 'null',
+  };
+  type Name = keyof typeof before;
+  const [texts, setTexts] = useState(before);
+  const changed = (Object.keys(before) as Name[]).filter(
+    (name) => texts[name].trim() !== before[name].trim(),
+  );
+  return {
+    texts,
+    set: (name: Name) => (event: { target: { value: string } }) =>
+      setTexts({ ...texts, [name]: event.target.value }),
+    isChanged: changed.length > 0,
+    /** The changed fields as the API takes them; `input` is what its text means. */
+    changes(input: unknown): Record<string, unknown> {
+      const jitter = texts.jitter.trim();
+      const values = {
+        rule: { [schedule.kind]: texts.rule.trim() },
+        timezone: { timezone: texts.timezone.trim() },
+        jitter: { jitter: jitter === '' ? null : jitter },
+        input: { input },
+      };
+      return Object.assign({}, ...changed.map((name) => values[name]));
+    },
+  };
+}
+
+/** A rule as it is typed: lengths of time in words. */
+function ruleText(schedule: Schedule): string {
+  const rule = schedule[schedule.kind];
+  return typeof rule === 'number' ? exactDuration(rule) : String(rule ?? '');
 }
