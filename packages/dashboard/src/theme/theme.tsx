@@ -6,10 +6,18 @@ export type Theme = 'light' | 'dark' | 'system';
 
 interface ThemeChoice {
   theme: Theme;
-  setTheme(theme: Theme): void;
+  /** The theme after this one. */
+  nextTheme: Theme;
+  /** Changes to the next theme. */
+  switchTheme(): void;
 }
 
-const ThemeContext = createContext<ThemeChoice>({ theme: 'system', setTheme: () => {} });
+const themeAfter: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+const ThemeContext = createContext<ThemeChoice>({
+  theme: 'system',
+  nextTheme: 'light',
+  switchTheme: () => {},
+});
 
 /** Sets the theme on the document, before the first paint of whatever is inside. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
@@ -27,7 +35,9 @@ export function ThemeProvider({ children }: { children: ReactNode }) {
     dark.addEventListener('change', apply);
     return () => dark.removeEventListener('change', apply);
   }, [theme]);
-  return <ThemeContext value={{ theme, setTheme }}>{children}</ThemeContext>;
+  const nextTheme = themeAfter[theme];
+  const switchTheme = () => setTheme(nextTheme);
+  return <ThemeContext value={{ theme, nextTheme, switchTheme }}>{children}</ThemeContext>;
 }
 
 /** The theme and how to change it. */

@@ -8,20 +8,23 @@ interface ZoneChoice {
   zone: Zone;
   /** The IANA name that `zone` stands for. */
   name: string;
-  setZone(zone: Zone): void;
+  /** Changes from one clock to the other. */
+  switchZone(): void;
 }
 
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const ZoneContext = createContext<ZoneChoice>({ zone: 'local', name: here, setZone: () => {} });
+const ZoneContext = createContext<ZoneChoice>({ zone: 'local', name: here, switchZone: () => {} });
 
 /** The one switch between UTC and the reader's own zone. */
 export function ZoneProvider({ children }: { children: ReactNode }) {
   const [zone, set] = useState<Zone>(() => readSetting('zone', ['local', 'utc'] as const, 'local'));
-  const setZone = (next: Zone) => {
+  const switchZone = () => {
+    const next = zone === 'utc' ? 'local' : 'utc';
     saveSetting('zone', next);
     set(next);
   };
-  return <ZoneContext value={{ zone, name: zone === 'utc' ? 'UTC' : here, setZone }}>{children}</ZoneContext>;
+  const name = zone === 'utc' ? 'UTC' : here;
+  return <ZoneContext value={{ zone, name, switchZone }}>{children}</ZoneContext>;
 }
 
 /** The zone that times are shown in. */
