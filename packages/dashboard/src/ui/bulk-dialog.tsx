@@ -54,7 +54,7 @@ function BulkDialog({ count, words, onClose }: { count: BulkCount; words: BulkWo
   const [typed, setTyped] = useState('');
   const { verb, noun, done, isDanger, which, about } = words;
   const { changed: matched, refused, samples } = count;
-  // Beyond as many as one request names, the newest are changed, and the others by asking again.
+  // One request names a limited number of jobs. The newest are changed, and the others by asking again.
   const changed = count.ids.length;
   const act = useBulkAct({
     onDone: (acted, { ids }) => {
@@ -86,52 +86,14 @@ function BulkDialog({ count, words, onClose }: { count: BulkCount; words: BulkWo
       }
     >
       <div className="space-y-3 text-sm">
-        <div>
-          <p>
-            {which.length === 0 ? `All ${noun}s` : `The ${noun}s that match all of these conditions`}, counted{' '}
-            <Time at={count.asOf} />
-            {which.length === 0 ? '.' : ':'}
-          </p>
-          {which.length > 0 && (
-            <ul aria-label="Filter" className="mt-1 list-disc pl-5 font-medium break-words">
-              {which.map((one) => (
-                <li key={one}>{one}</li>
-              ))}
-            </ul>
-          )}
-        </div>
+        <Conditions which={which} noun={noun} asOf={count.asOf} />
         {changed < matched && (
           <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
             {counted(matched, noun)} match. These are the newest {changed.toLocaleString('en')}; repeat it for
             the others.
           </p>
         )}
-        {changed === 0 ? (
-          <p>None of them can be changed.</p>
-        ) : (
-          <div>
-            <ul aria-label="Examples" className="divide-y divide-line rounded-md border border-line">
-              {samples.map((job) => (
-                <li key={job.id} className="flex items-center gap-2 px-2.5 py-1.5">
-                  <StatusBadge status={job.status as Status} />
-                  <span className="min-w-0 flex-1">
-                    <span className="block truncate font-medium">{job.type}</span>
-                    <span className="block truncate font-mono text-xs text-ink-soft">
-                      {job.tenant === null ? '' : `${job.tenant} · `}
-                      {inputText(job.input)}
-                    </span>
-                  </span>
-                  <Time at={job.created_at} className="shrink-0 text-xs text-ink-faint" />
-                </li>
-              ))}
-            </ul>
-            {changed > samples.length && (
-              <p className="mt-1 text-xs text-ink-soft">
-                and {(changed - samples.length).toLocaleString('en')} more
-              </p>
-            )}
-          </div>
-        )}
+        {changed === 0 ? <p>None of them can be changed.</p> : <Examples samples={samples} total={changed} />}
         {refused > 0 && (
           <p className="text-ink-soft">
             {counted(refused, noun)} more {refused === 1 ? 'matches' : 'match'} and{' '}
@@ -143,5 +105,51 @@ function BulkDialog({ count, words, onClose }: { count: BulkCount; words: BulkWo
         {word !== null && changed > 0 && <WordField word={word} typed={typed} onType={setTyped} />}
       </div>
     </Dialog>
+  );
+}
+
+/** Which jobs these are, and when they were counted. */
+function Conditions({ which, noun, asOf }: Pick<BulkWords, 'which' | 'noun'> & Pick<BulkCount, 'asOf'>) {
+  return (
+    <div>
+      <p>
+        {which.length === 0 ? `All ${noun}s` : `The ${noun}s that match all of these conditions`}, counted{' '}
+        <Time at={asOf} />
+        {which.length === 0 ? '.' : ':'}
+      </p>
+      {which.length > 0 && (
+        <ul aria-label="Filter" className="mt-1 list-disc pl-5 font-medium break-words">
+          {which.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Some of the jobs, and how many more there are. */
+function Examples({ samples, total }: Pick<BulkCount, 'samples'> & { total: number }) {
+  return (
+    <div>
+      <ul aria-label="Examples" className="divide-y divide-line rounded-md border border-line">
+        {samples.map((job) => (
+          <li key={job.id} className="flex items-center gap-2 px-2.5 py-1.5">
+            <StatusBadge status={job.status as Status} />
+            <span className="min-w-0 flex-1">
+              <span className="block truncate font-medium">{job.type}</span>
+              <span className="block truncate font-mono text-xs text-ink-soft">
+                {job.tenant === null ? '' : `${job.tenant} · `}
+                {inputText(job.input)}
+              </span>
+            </span>
+            <Time at={job.created_at} className="shrink-0 text-xs text-ink-faint" />
+          </li>
+        ))}
+      </ul>
+      {total > samples.length && (
+        <p className="mt-1 text-xs text-ink-soft">and {(total - samples.length).toLocaleString('en')} more</p>
+      )}
+    </div>
   );
 }

@@ -17,7 +17,7 @@ interface Result {
   dry_run: boolean;
 }
 
-/** Runs for slots of the past: first shown, then made. */
+/** Creates runs for slots of the past, after it has shown what it would create. */
 export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
   const backfill = useScheduleAction<Result>(schedule.id, 'backfill');
   const toasts = useToasts();
@@ -80,22 +80,27 @@ export function Backfill({ schedule, onClose }: { schedule: Schedule; onClose: (
           Also slots that have a completed run
         </label>
       </div>
-      {plan !== null && (
-        <div className="mt-3 rounded-md border border-line bg-raised px-3 py-2 text-sm">
-          <p>
-            <strong>{counted(plan.slots.length, 'run')}</strong>.{' '}
-            {counted(plan.completed_count, 'slot is', 'slots are')} completed already
-            {plan.compacted_count > 0 && `, ${plan.compacted_count} lie in compacted months`}
-            {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
-          </p>
-          <ol className="mt-1 max-h-40 overflow-auto text-xs text-ink-soft">
-            {plan.slots.slice(0, 100).map((slot) => (
-              <li key={slot}>{fullInstant(Date.parse(slot), schedule.timezone)}</li>
-            ))}
-            {plan.slots.length > 100 && <li>and {(plan.slots.length - 100).toLocaleString('en')} more</li>}
-          </ol>
-        </div>
-      )}
+      {plan !== null && <Plan plan={plan} timezone={schedule.timezone} />}
     </Dialog>
+  );
+}
+
+/** What the backfill would create, and which slots it leaves out. */
+function Plan({ plan, timezone }: { plan: Result; timezone: string }) {
+  return (
+    <div className="mt-3 rounded-md border border-line bg-raised px-3 py-2 text-sm">
+      <p>
+        <strong>{counted(plan.slots.length, 'run')}</strong>.{' '}
+        {counted(plan.completed_count, 'slot is', 'slots are')} completed already
+        {plan.compacted_count > 0 && `, ${plan.compacted_count} lie in compacted months`}
+        {plan.unfinished_count > 0 && `, ${plan.unfinished_count} have a run that is not over`}.
+      </p>
+      <ol className="mt-1 max-h-40 overflow-auto text-xs text-ink-soft">
+        {plan.slots.slice(0, 100).map((slot) => (
+          <li key={slot}>{fullInstant(Date.parse(slot), timezone)}</li>
+        ))}
+        {plan.slots.length > 100 && <li>and {(plan.slots.length - 100).toLocaleString('en')} more</li>}
+      </ol>
+    </div>
   );
 }
