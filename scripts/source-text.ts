@@ -71,8 +71,8 @@ function beginsRegExp(code: string, next: string | undefined): boolean {
   // `i++ / 2` and `found! / 2` divide.
   if (/\+\+$|--$/.test(before)) return false;
   if (before.endsWith('!')) return !/[\w$)\]]!$/.test(before);
-  // `/>` ends an element of JSX there.
-  if (/[}<]$/.test(before) && next === '>') return false;
+  // `/>` and `</p>` end an element of JSX. A comparison has a space behind it.
+  if ((/[}<]$/.test(before) && next === '>') || code.endsWith('<')) return false;
   return /(?:^|[({}[,;=:?&|+\-*%~^<>])$/.test(before);
 }
 

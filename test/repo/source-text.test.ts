@@ -27,6 +27,7 @@ test('a slash behind a condition or a block begins a regular expression, behind 
   ];
   for (const text of divisions) assert.ok(maskSource(text).endsWith("g(' ') / 3"), text);
   assert.ok(maskSource('const k = <b {...l} />; m();').includes('m()'));
+  assert.ok(maskSource('const n = (<b>{o && <i>p</i>}</b>);').includes('}'));
 });
 
 test('every way of referring to a module is found with its kind', () => {
