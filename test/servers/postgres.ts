@@ -7,6 +7,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { freePort, type GuardedProcess, removeFolder, startGuarded } from './guarded-process.ts';
 import { postgresPrograms, serverUser } from './installed.ts';
 
@@ -31,8 +32,11 @@ export interface PostgresServer {
   /** Holds the data (`data`), the log and the unix socket. */
   readonly folder: string;
   readonly pid: number;
-  /** Ends the server but keeps its data. `immediate` is a crash: no checkpoint, recovery at the next start. */
-  halt(mode: 'fast' | 'immediate'): Promise<void>;
+  /**
+   * Ends the server but keeps its data. `immediate` is a crash: no checkpoint, recovery at the next start. `kill` is the same by SIGKILL,
+   * of the server and of all its processes, so that no call that is running gets an answer.
+   */
+  halt(mode: 'fast' | 'immediate' | 'kill'): Promise<void>;
   /** Starts it again on the same port. */
   restart(): Promise<void>;
   /** Ends it and removes its folder. Call it in any case. */
@@ -148,7 +152,8 @@ async function startOn(
       return running.pid;
     },
     async halt(mode) {
-      await running?.stop(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+      if (mode === 'kill' && running !== null) await kill(running);
+      else await running?.stop(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
       running = null;
     },
     async restart() {
@@ -160,6 +165,36 @@ async function startOn(
       await removeFolder(folder);
     },
   };
+}
+
+/** Kills a server and its processes. Resolves when all are gone: until then it cannot start again. */
+async function kill(server: GuardedProcess): Promise<void> {
+  const workers = livingProcesses()
+    .filter(({ parent }) => parent === server.pid)
+    .map(({ pid }) => pid);
+  // The server first: it would end the others in its own way, and start new ones.
+  for (const pid of [server.pid, ...workers]) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  await server.stop('SIGKILL');
+  while (livingProcesses().some(({ pid }) => workers.includes(pid))) await wait(5);
+}
+
+/** The processes of this machine, without those that have ended and wait for their parent. */
+function livingProcesses(): { pid: number; parent: number }[] {
+  const { status, error, stdout, stderr } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`ps failed: ${error?.message ?? stderr}`);
+  return stdout
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , state]) => state !== undefined && !state.startsWith('Z'))
+    .map(([pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }));
 }
 
 /** The server writes its state into the last line of its pid file. */

@@ -39,6 +39,22 @@ it('a server keeps its data over an immediate stop when it is durable', async ()
   assert.ok(!existsSync(server.folder), 'its folder is gone');
 });
 
+it('a server that is killed closes its connections, keeps its data and starts again at once', async () => {
+  const server = await startPostgres({ durable: true });
+  const client = new pg.Client({ connectionString: server.url });
+  const lost = once(client, 'error');
+  try {
+    await client.connect();
+    await client.query('CREATE TABLE kept AS SELECT 1 AS n');
+    await server.halt('kill');
+    await lost;
+    await server.restart();
+    assert.deepEqual(await query(server.url, 'SELECT n FROM kept'), [{ n: 1 }]);
+  } finally {
+    await server.stop();
+  }
+});
+
 it('a server ends with the process that started it, also when that is killed', async () => {
   const child = spawn(
     process.execPath,
