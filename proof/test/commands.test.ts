@@ -414,6 +414,29 @@ test('npm run chaos refuses what it cannot do in a sentence', () => {
   assert.match(call('chaos/run.ts', '--help').out, /at least once, however few the minutes/);
 });
 
+test('npm run failover prints its options, and refuses what it cannot play before it starts a server', (t) => {
+  const file = 'chaos/engines/postgres/failover.ts';
+  const help = call(file, '--help');
+  assert.equal(help.status, 0, help.err);
+  assert.match(help.out, /^Usage: npm run failover -- [\s\S]*--out FILE/);
+  const folder = mkdtempSync(join(tmpdir(), 'duly-failover-json-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [args, expected] of [
+    [['--bogus'], /--bogus[\s\S]*Usage: npm run failover/],
+    [['--only', 'kill'], /^Expected --only to be one of schedules, promotion, got "kill"\.\nUsage: /],
+    [['--rounds', '0'], /^Expected --rounds to be a whole number from 1 up, got "0"\.\n/],
+    [['--schedules', '1.5'], /^Expected --schedules to be a whole number from 1 up, got "1\.5"\.\n/],
+    [
+      ['--out', join(folder, 'nowhere', 'failover.json')],
+      /^Expected --out to be a file that can be written, /,
+    ],
+  ] as const) {
+    const { status, out, err } = call(file, ...args);
+    assert.deepEqual([status, out], [2, ''], err);
+    assert.match(err, expected);
+  }
+});
+
 test('the command that repeats a chaos run tells all that it was told', () => {
   const reported = { engine: 'postgres --pooler', minutes: 2, seed: 7, only: "a node's|kill" };
   const expected = `npm run chaos -- --engine postgres --pooler --minutes 2 --seed 7 --only 'a node'\\''s|kill'`;

@@ -1,10 +1,15 @@
-// `npm run failover -- --rounds 3`: what a failover costs with a synchronous and with an asynchronous standby. One process makes and runs
-// jobs as fast as 50 callers ask; the standby is cut off from its primary, some time later everybody else is, and the standby is promoted.
+// `npm run failover -- --rounds 3`: what a failover costs. First the lateness of schedules that fall due while their primary is away
+// (killed-primary.ts). Then a promotion with a synchronous and with an asynchronous standby: one process makes and runs jobs as fast as 50
+// callers ask; the standby is cut off from its primary, some time later everybody else is, and the standby is promoted.
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { systemClock } from '../../../../packages/core/src/base/clock.ts';
 import { Duly } from '../../../../packages/core/src/index.ts';
 import { throughPort } from '../../../../test/servers/tcp-proxy.ts';
 import { readArguments } from '../../../arguments.ts';
 import { startCluster } from './cluster.ts';
+import { type KillOptions, playKill } from './killed-primary.ts';
+import { isExact, type Round as KillRound, latenessText } from './lateness.ts';
 
 interface Round {
   replication: 'synchronous' | 'asynchronous';
@@ -71,12 +76,77 @@ async function play(replication: Round['replication'], aloneMs: number): Promise
   };
 }
 
-const usage = 'Usage: npm run failover -- [--rounds <count>]';
-const rounds = readArguments(usage, { rounds: { type: 'string' } }).number('rounds', { fallback: 3, min: 1 });
-for (const replication of ['synchronous', 'asynchronous'] as const) {
-  for (const aloneMs of [0, 100, 1_000]) {
-    for (let round = 0; round < rounds; round++) {
-      console.log(JSON.stringify(await play(replication, aloneMs)));
+const usage = `Usage: npm run failover -- [options]
+
+Plays what schedules and callers notice when a PostgreSQL primary dies, on servers of its own.
+
+  --only PART       only one part: schedules, promotion (default: both)
+                    schedules: many fall due at one instant while the primary is away; how late do they run, and exactly once?
+                    promotion: a standby is promoted while calls are made; what is lost, and for how long does no call succeed?
+  --rounds N        how often each setting is played (default 3)
+  --schedules N     how many schedules fall due (default 10000)
+  --kill-before MS  how long before the instant the primary is killed (default 400)
+  --start-after MS  how long after the instant it is started again (default 2000)
+  --out FILE        writes the figures of every round there, as JSON
+  -h, --help        prints this
+
+The exit code is 1 if a slot was lost, decided or run twice, or run early. A lateness above its target is only reported.`;
+const parts = ['schedules', 'promotion'];
+
+const { values, number, refuse, writable } = readArguments(usage, {
+  only: { type: 'string' },
+  rounds: { type: 'string' },
+  schedules: { type: 'string' },
+  'kill-before': { type: 'string' },
+  'start-after': { type: 'string' },
+  out: { type: 'string' },
+});
+const { only, out } = values;
+if (only !== undefined && !parts.includes(only))
+  refuse(`Expected --only to be one of ${parts.join(', ')}, got "${only}".`);
+const rounds = number('rounds', { fallback: 3, min: 1 });
+const killOptions: KillOptions = {
+  count: number('schedules', { fallback: 10_000, min: 1 }),
+  killBeforeMs: number('kill-before', { fallback: 400, min: 0 }),
+  startAfterMs: number('start-after', { fallback: 2_000, min: 0 }),
+};
+if (out !== undefined) writable('out', out);
+
+const figures = {
+  startedAt: new Date(systemClock.now()),
+  node: process.version,
+  cores: availableParallelism(),
+  schedules: [] as KillRound[],
+  promotion: [] as Round[],
+};
+
+/** After every round, so that a run that is interrupted leaves what it measured. */
+function writeFigures(): void {
+  if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures, null, 2)}\n`);
+}
+
+if (only !== 'promotion') {
+  const { count, killBeforeMs, startAfterMs } = killOptions;
+  console.log(
+    `${count.toLocaleString('en-US')} schedules due at one instant, two nodes; the primary is killed ${killBeforeMs} ms before it and started again ${startAfterMs} ms after it.`,
+  );
+  for (let round = 0; round < rounds; round++) {
+    figures.schedules.push(await playKill(killOptions));
+    writeFigures();
+  }
+  console.log(latenessText(figures.schedules));
+  if (!figures.schedules.every(isExact)) process.exitCode = 1;
+}
+
+if (only !== 'schedules') {
+  for (const replication of ['synchronous', 'asynchronous'] as const) {
+    for (const aloneMs of [0, 100, 1_000]) {
+      for (let round = 0; round < rounds; round++) {
+        const played = await play(replication, aloneMs);
+        figures.promotion.push(played);
+        writeFigures();
+        console.log(JSON.stringify(played));
+      }
     }
   }
 }
