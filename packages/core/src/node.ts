@@ -4,6 +4,7 @@ import type { Events } from './base/emitter.ts';
 import type { Ids } from './base/ids.ts';
 import { createLoop, type Loop } from './base/loop.ts';
 import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './contract/engine.ts';
+import { awayRetryMsMax } from './contract/timings.ts';
 import { type DulyEvents, forwardWorker, noticeOf, scheduleNoticeOf } from './events.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { createContact } from './maintenance/contact.ts';
@@ -362,6 +363,7 @@ function createScheduler(
     random,
     pass,
     onError: fail('looking for due schedules'),
+    maxBackoffMs: awayRetryMsMax,
     // On virtual time nobody else changes the store, and every needless look costs a year of minutes half a minute.
     ...(virtual ? { maxWaitMs: Number.POSITIVE_INFINITY } : {}),
   });

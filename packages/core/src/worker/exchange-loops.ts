@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { createLoop, type Loop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
+import { awayRetryMsMax } from '../contract/timings.ts';
 import type { ExchangeContents } from './exchange-contents.ts';
 import type { ExchangeLine } from './exchange-line.ts';
 import type { Intake } from './intake.ts';
@@ -40,9 +41,6 @@ export interface ExchangeLoopsOptions {
   onError(error: unknown): void;
 }
 
-// A store that is away is asked again after this time at the latest.
-const backoffMsMax = 5_000;
-
 /** Creates the loops of one worker. */
 export function createExchangeLoops(options: ExchangeLoopsOptions): ExchangeLoops {
   const { clock, random, leaseMs, main, second, contents, nextDue, intake, outbox, onError } = options;
@@ -53,7 +51,7 @@ export function createExchangeLoops(options: ExchangeLoopsOptions): ExchangeLoop
       pass,
       onError,
       // Outcomes must arrive before other nodes take ended leases over (maintenance/contact.ts).
-      maxBackoffMs: Math.min(backoffMsMax, leaseMs / 6),
+      maxBackoffMs: Math.min(awayRetryMsMax, leaseMs / 6),
       // Replies bound each wait by `maxSleepMs` already; on virtual time that is no bound at all.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });
