@@ -184,20 +184,16 @@ function recorded(node: string): Reported {
         dueOf(input.groups[i] as (typeof input.groups)[number], reply.now),
       ),
     retry: (_input, reply) => changed(node, 'retry', reply),
-    change(input, reply) {
-      const { action, actor } = input;
-      if (input.dryRun) return [];
-      return reply.ids.map((id) => ({
-        kind: 'changed',
-        at: reply.now,
-        node,
-        verb: action,
-        id,
-        result: 'changed',
-        status: null,
-        actor,
-      }));
-    },
+    act: (input, reply) =>
+      reply.groups.flatMap((group, i) =>
+        group.ok
+          ? group.items.flatMap(({ id, result, status }): HistoryEvent[] => {
+              if (id === null || (result !== 'changed' && result !== 'asked')) return [];
+              const { action, actor } = input.groups[i] as (typeof input.groups)[number];
+              return [{ kind: 'changed', at: reply.now, node, verb: action, id, result, status, actor }];
+            })
+          : [],
+      ),
     claimSchedules: (_input, reply) =>
       reply.schedules.map(({ id, fence, version, generation }) => ({
         kind: 'scheduleClaimed',

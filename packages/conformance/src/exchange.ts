@@ -25,6 +25,7 @@ import {
   createAll,
   createFailed,
   createRunning,
+  deleteJobs,
   finish,
   heartbeat,
   itemAt,
@@ -361,9 +362,7 @@ function claimTests(test: DefineTest): void {
   test('a fence grows even over a job that was deleted', async ({ engine }) => {
     const lease = await createRunning(engine);
     await finish(engine, lease, 'COMPLETED');
-    const filter = { ids: [lease.id] };
-    const action = { action: 'delete' as const, note: null, cursor: null, limit: 10, dryRun: false };
-    await engine.change({ now: t0, actor: 'key:anna', filter, ...action });
+    await deleteJobs(engine, [lease.id]);
     await engine.prune({ now: t0 + 10 * 365 * 24 * hour, limit: 100, ledgerMs: 0, auditMs: 0, changesMs: 0 });
     assert.ok((await createRunning(engine)).fence > lease.fence);
   });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Engine } from '@duly/core/internal';
+import { actTests } from './act.ts';
+import { actListedTests } from './act-listed.ts';
 import { cancelTests } from './cancel.ts';
-import { changeTests } from './change.ts';
 import { changeFeedTests } from './changes.ts';
 import { dedupeTests } from './dedupe.ts';
 import { enqueueTests } from './enqueue.ts';
@@ -47,7 +48,8 @@ const chapters: Chapter[] = [
   { title: 'reschedule', define: rescheduleTests },
   { title: 'retry', define: retryTests },
   { title: 'report', define: reportTests },
-  { title: 'change', define: changeTests },
+  { title: 'act', define: actTests },
+  { title: 'act on listed jobs', define: actListedTests },
   { title: 'transitions', define: transitionTests },
   { title: 'dedupe', define: dedupeTests },
   { title: 'folds', define: foldTests },

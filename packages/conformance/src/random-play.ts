@@ -2,7 +2,7 @@ import assert, { AssertionError } from 'node:assert/strict';
 import type { Random } from '@duly/core';
 import { jobStatuses } from '@duly/core';
 import {
-  type ChangeInput,
+  type ActTarget,
   type Dedupe,
   type Engine,
   type EngineVerb,
@@ -10,6 +10,9 @@ import {
   type Gate,
   type JobFilter,
   type JobSpec,
+  type JobState,
+  jobActions,
+  type RetryTarget,
   type Settlement,
   seededRandom,
 } from '@duly/core/internal';
@@ -84,6 +87,7 @@ class Pair {
   readonly #leases: { id: string; fences: Own }[] = [];
   readonly #locks: { name: string; fences: Own }[] = [];
   readonly #schedules: { id: string; versions: Own; fences: Own }[] = [];
+  readonly #listed: (readonly [JobState[], JobState[]])[] = [];
   #scheduleIds: string[] = [];
   #feed: Own = [0, 0];
   #stepCount = 0;
@@ -116,7 +120,7 @@ class Pair {
       () => this.#cancel(),
       () => this.#reschedule(),
       () => this.#retry(),
-      () => this.#change(),
+      () => this.#act(),
       () => this.#pause(),
       () => this.#lock(),
       () => this.#value(),
@@ -288,12 +292,17 @@ class Pair {
   async #retry(): Promise<void> {
     await this.#both('retry', {
       now: this.#now,
-      groups: [{ actor: 'key:anna', note: null, ids: [this.#id(), this.#id()] }],
+      groups: [{ actor: 'key:anna', note: null, targets: [this.#retryTarget(), this.#retryTarget()] }],
     });
   }
 
-  async #change(): Promise<void> {
-    const action: ChangeInput['action'] = this.#pick(['cancel', 'terminate', 'retry', 'discard', 'delete']);
+  #retryTarget(): RetryTarget {
+    const id = this.#id();
+    return this.#below(2) === 0 ? { id } : { id, expectFence: 0 };
+  }
+
+  /** Lists jobs, and acts on what was listed now or some steps ago. */
+  async #act(): Promise<void> {
     const filter: JobFilter = this.#pick([
       { ids: [this.#id(), this.#id()] },
       { dead: true },
@@ -301,18 +310,26 @@ class Pair {
       { type: ['a'], tenant: null },
       { input: [{ path: 'n', value: '2' }] },
     ]);
-    const dryRun = this.#below(3) === 0;
-    const input = {
-      now: this.#now,
-      actor: 'key:anna',
-      filter,
-      action,
-      note: null,
-      cursor: null,
-      limit: 3,
-      dryRun,
+    const page = { now: this.#now, filter, cursor: null, limit: 3, statesOnly: true };
+    const lists = await this.#both('list', page);
+    this.#listed.push([lists[0].states ?? [], lists[1].states ?? []]);
+    const group = () => {
+      const listed = this.#listed.at(-1 - this.#below(3)) ?? this.#pick(this.#listed);
+      const action = this.#pick(jobActions);
+      const expects = this.#pick(['nothing', 'fence', 'all'] as const);
+      return ([0, 1] as const).map((n) => ({
+        ...{ actor: 'key:anna', note: null, action },
+        targets: listed[n].map((state) => targetOf(state, expects)),
+      }));
     };
-    await this.#both('change', input);
+    const groups = [group(), group()];
+    const input = (n: 0 | 1) => ({
+      now: this.#now,
+      groups: groups.map((both) => both[n] as (typeof both)[number]),
+    });
+    await this.#both('act', input(0), input(1));
+    // The reply got lost: the caller asks again.
+    if (this.#below(4) === 0) await this.#both('act', input(0), input(1));
   }
 
   async #pause(): Promise<void> {
@@ -553,6 +570,15 @@ class Pair {
   #maybe<Item>(oneIn: number, create: () => Item): Item | null {
     return this.#below(oneIn) === 0 ? create() : null;
   }
+}
+
+function targetOf(
+  { id, fence, status, updatedAt }: JobState,
+  expects: 'nothing' | 'fence' | 'all',
+): ActTarget {
+  if (expects === 'nothing') return { id };
+  if (expects === 'fence') return { id, expectFence: fence };
+  return { id, expectFence: fence, expectStatus: status, expectUpdatedAt: updatedAt };
 }
 
 type Claims = [{ id: string; fence: number }[], { id: string; fence: number }[]];

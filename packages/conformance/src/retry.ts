@@ -132,6 +132,54 @@ export function retryTests(test: DefineTest): void {
     assert.equal((await claim(engine)).length, 1);
   });
 
+  test('a retry with the fence that was read brings the job back once, however late it is repeated', async ({
+    engine,
+  }) => {
+    const lease = await createFailed(engine);
+    const expectFence = (await read(engine, lease.id)).fence;
+    const repeat = async (now: number) => {
+      const { id, result, status } = await retry(engine, lease.id, now, { expectFence });
+      return [id, result, status];
+    };
+    assert.deepEqual(await repeat(t0 + 1), [lease.id, 'changed', 'PENDING']);
+    assert.deepEqual(await repeat(t0 + 2), [lease.id, 'unchanged', 'PENDING']);
+    const again = await claimOne(engine, {}, t0 + 3);
+    assert.deepEqual(await repeat(t0 + 3), [lease.id, 'unchanged', 'RUNNING']);
+    await finish(engine, again, 'FAILED', {}, t0 + 4);
+    const before = await read(engine, lease.id, t0 + 4);
+    assert.deepEqual(await repeat(t0 + 5), [lease.id, 'unchanged', 'FAILED']);
+    assert.deepEqual(await read(engine, lease.id, t0 + 4), before);
+    only(await auditOf(engine, `job:${lease.id}`));
+    const { result } = await retry(engine, lease.id, t0 + 6, { expectFence: before.fence });
+    assert.equal(result, 'changed');
+    await finish(engine, await claimOne(engine, {}, t0 + 6), 'COMPLETED', {}, t0 + 6);
+    assert.deepEqual(await repeat(t0 + 7), [lease.id, 'unchanged', 'COMPLETED']);
+  });
+
+  test('a retry with the fence of a job that never ran brings it back', async ({ engine }) => {
+    const { id } = await create(engine);
+    await cancel(engine, { id });
+    const expectFence = (await read(engine, id)).fence;
+    assert.equal((await retry(engine, id, t0 + 1, { expectFence })).result, 'changed');
+    await cancel(engine, { id });
+    assert.equal((await retry(engine, id, t0 + 2, { expectFence })).result, 'unchanged');
+    assert.equal(await statusOf(engine, id), 'CANCELLED');
+  });
+
+  test('a retry with a fence of a job that does not allow it changes nothing', async ({ engine }) => {
+    const completed = await createRunning(engine);
+    await finish(engine, completed, 'COMPLETED');
+    const running = await createRunning(engine);
+    const { id: pending } = await create(engine);
+    for (const id of [completed.id, running.id, pending]) {
+      const before = await read(engine, id);
+      const item = await retry(engine, id, t0 + 1, { expectFence: before.fence });
+      assert.deepEqual([item.result, item.status], ['refused', before.status]);
+      assert.deepEqual(await read(engine, id), before);
+    }
+    assert.equal((await retry(engine, 'job_nowhere', t0, { expectFence: 0 })).result, 'missing');
+  });
+
   test('the audit row of a retry tells how the job came back', async ({ engine }) => {
     const lease = await createFailed(engine, { serial: 's' });
     await create(engine, { serial: 's' });

@@ -1,6 +1,8 @@
 // One-item forms of the verbs, so that a test says what it means in one line.
 import assert from 'node:assert/strict';
 import type {
+  ActInput,
+  ActTarget,
   AppliedSchedule,
   AuditRow,
   Change,
@@ -18,6 +20,7 @@ import type {
   JobSpec,
   JobTarget,
   PauseValue,
+  RetryTarget,
   ScheduleChange,
   ScheduleRecord,
   Settlement,
@@ -181,24 +184,35 @@ export async function reschedule(
 }
 
 /** Brings one job back. */
-export async function retry(engine: Engine, id: string, now = t0): Promise<ChangedItem> {
-  const groups = [{ actor: 'key:anna', note: 'fixed upstream', ids: [id] }];
+export async function retry(
+  engine: Engine,
+  id: string,
+  now = t0,
+  expectations: Omit<RetryTarget, 'id'> = {},
+): Promise<ChangedItem> {
+  const groups = [{ actor: 'key:anna', note: 'fixed upstream', targets: [{ id, ...expectations }] }];
   return only(accepted(only((await engine.retry({ now, groups })).groups)));
+}
+
+/** Does one action to jobs, as one group. */
+export async function actOn(
+  engine: Engine,
+  action: ActInput['groups'][number]['action'],
+  targets: ActTarget[],
+  now = t0,
+): Promise<ChangedItem[]> {
+  const groups = [{ actor: 'key:anna', note: 'clearing up', action, targets }];
+  return accepted(only((await engine.act({ now, groups })).groups));
 }
 
 /** Deletes jobs by id, wherever they are. */
 export async function deleteJobs(engine: Engine, ids: string[], now = t0): Promise<void> {
-  const reply = await engine.change({
-    now,
-    actor: 'key:anna',
-    filter: { ids },
-    action: 'delete',
-    note: null,
-    cursor: null,
-    limit: ids.length + 1,
-    dryRun: false,
-  });
-  assert.equal(reply.changed, ids.length, 'every job is deleted');
+  const targets = ids.map((id) => ({ id }));
+  const items = await actOn(engine, 'delete', targets, now);
+  assert.ok(
+    items.every(({ result }) => result === 'changed'),
+    'every job is deleted',
+  );
 }
 
 /** Pauses `all`, `queue:<name>` or `type:<type>`. */

@@ -6,7 +6,7 @@ export { seededRandom } from './base/random.ts';
 export { snakeName, toSnakeCase } from './base/snake-case.ts';
 export type * from './contract/engine.ts';
 export { jobFields } from './contract/job-fields.ts';
-export type { JobEvent, JobTransition } from './contract/job-status.ts';
+export { type JobAction, type JobEvent, type JobTransition, jobActions } from './contract/job-status.ts';
 export { transferParts } from './contract/transfer.ts';
 export { engineVerbNames, engineVerbs } from './contract/verbs.ts';
 export type { SettingCheck, SettingState, StoreExamination } from './engines/shared/setting-check.ts';

@@ -562,9 +562,9 @@ export const jobMutations: readonly Mutation[] = [
           return isAsked ? { ...one, to: 'FAILED' } : one;
         });
         const reply = await engine.exchange({ ...input, settle });
-        const ids = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => id);
-        if (ids.length > 0)
-          await engine.retry({ groups: [{ actor: 'defect', note: null, ids }], now: input.now });
+        const targets = settle.filter((one, i) => one !== input.settle[i]).map(({ id }) => ({ id }));
+        if (targets.length > 0)
+          await engine.retry({ groups: [{ actor: 'defect', note: null, targets }], now: input.now });
         return reply;
       },
     }),
@@ -647,7 +647,9 @@ export const jobMutations: readonly Mutation[] = [
   {
     name: 'a job that was lost is given out together with others',
     caughtBy: ['suspects-alone'],
-    mutate: withSql(['settle', 'again'], (sql) => sql.replace('coalesce(:solo, solo)', '0 * coalesce(:solo, 0)')),
+    mutate: withSql(['settle', 'again'], (sql) =>
+      sql.replace('coalesce(:solo, solo)', '0 * coalesce(:solo, 0)'),
+    ),
   },
   {
     name: 'an attempt that was given back unused counts',

@@ -101,6 +101,31 @@ export const jobTransitions: readonly JobTransition[] = [
   { from: 'EXPIRED', event: 'retried', to: 'BLOCKED' },
 ];
 
+/** Every action that can be done to many jobs at once. */
+export const jobActions = ['cancel', 'terminate', 'retry', 'discard', 'delete'] as const;
+
+/** An action on a job that exists. */
+export type JobAction = (typeof jobActions)[number];
+
+/** Whether an action may be done to a job as it stands. */
+export function allowsAction(
+  action: JobAction,
+  { status, dead }: { status: JobStatus; dead: boolean },
+): boolean {
+  switch (action) {
+    case 'cancel':
+    case 'terminate':
+      return !isTerminal(status);
+    case 'retry':
+      return isTerminal(status) && status !== 'COMPLETED';
+    case 'discard':
+      return dead;
+    // A running job belongs to a worker: it is cancelled first, then deleted.
+    case 'delete':
+      return status !== 'RUNNING';
+  }
+}
+
 const allowed: ReadonlySet<string> = new Set(jobTransitions.map(({ from, to }) => `${from}>${to}`));
 
 /** Whether a job may go from one status to another by any event at all. */

@@ -1,6 +1,6 @@
 /** The contract for jobs: creating, claiming, settling, renewing, acting on them. */
 import type { CallerFields, ClaimFields, RecordFields } from './job-fields.ts';
-import type { JobStatus } from './job-status.ts';
+import type { JobAction, JobStatus } from './job-status.ts';
 import type { Actor, Due, Gate, GroupReply, JsonText, Origin, Reply, Stamp } from './shared.ts';
 
 /** How often and how long, resolved when the job was created, so that any node can settle it without its task's code. */
@@ -271,9 +271,10 @@ export interface ChangedItem {
   id: string | null;
   /**
    * `changed`: done. `asked`: running, will be told. `unchanged`: it was so already (safe repeat).
-   * `refused`: its status does not allow it. `missing`: no such job.
+   * `refused`: its status does not allow it, or it is not as expected. `missing`: no such job.
    */
   result: 'changed' | 'asked' | 'unchanged' | 'refused' | 'missing';
+  /** null: it is missing, or was deleted. */
   status: JobStatus | null;
   /** How the job stands afterwards, for the caller's handle. */
   dueAt: number | null;
@@ -289,9 +290,16 @@ export interface RescheduleInput extends Stamp {
   groups: { actor: Actor; targets: JobTarget[]; due: Due }[];
 }
 
+/** An ended job to bring back. */
+export interface RetryTarget {
+  id: string;
+  /** Fence of the ended job when it was read. A job with another fence was retried since: `unchanged`. */
+  expectFence?: number;
+}
+
 /** Brings FAILED, CANCELLED or EXPIRED jobs back: same job, attempts numbered on, fence grows. */
 export interface RetryInput extends Stamp {
-  groups: { actor: Actor; note: string | null; ids: string[] }[];
+  groups: { actor: Actor; note: string | null; targets: RetryTarget[] }[];
 }
 
 /** One log line of a handler. */
@@ -350,27 +358,21 @@ export interface JobFilter {
   dead?: boolean;
 }
 
-/** An action on all jobs that match, a page at a time. */
-export interface ChangeInput extends Stamp {
-  actor: Actor;
-  filter: JobFilter;
-  action: 'cancel' | 'terminate' | 'retry' | 'discard' | 'delete';
-  note: string | null;
-  /** Where the last page ended; null: from the start. */
-  cursor: string | null;
-  limit: number;
-  /** Count only. */
-  dryRun: boolean;
+/** A job to act on, as it was listed. Without expectations it is changed as it stands. */
+export interface ActTarget {
+  id: string;
+  /** Another fence is refused: the job was claimed, taken over, terminated or retried since. */
+  expectFence?: number;
+  /** Another status, as a reader sees it, is refused: the job was settled, fell due or was opened since. */
+  expectStatus?: JobStatus;
+  /**
+   * Another instant is refused: the job was updated since, for example by a dedupe `replace`. Ignored while it
+   * is RUNNING, because progress counts as an update.
+   */
+  expectUpdatedAt?: number;
 }
 
-/** The answer to `change`. */
-export interface ChangeReply extends Reply {
-  /** Matched jobs of this page that the action applies to. */
-  changed: number;
-  /** Matched jobs of this page whose status does not allow it. */
-  refused: number;
-  /** Ids of the jobs that changed. */
-  ids: string[];
-  /** null: that was the last page. */
-  nextCursor: string | null;
+/** Does one action to each job of a group, with an audit row each. */
+export interface ActInput extends Stamp {
+  groups: { actor: Actor; note: string | null; action: JobAction; targets: ActTarget[] }[];
 }

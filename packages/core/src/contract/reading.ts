@@ -27,12 +27,19 @@ export interface ListInput extends Stamp {
   filter: JobFilter;
   cursor: string | null;
   limit: number;
+  /** Returns `states` instead of `jobs`: enough to count jobs and to act on them. */
+  statesOnly?: boolean;
 }
+
+/** What an action needs to know of a job. */
+export type JobState = Pick<JobRecord, 'id' | 'status' | 'fence' | 'updatedAt' | 'dead'>;
 
 /** The answer to `list`. */
 export interface ListReply extends Reply {
-  /** May be fewer than asked for, even none, while there are more. */
+  /** May be fewer than asked for, even none, while there are more. None with `statesOnly`. */
   jobs: JobRecord[];
+  /** With `statesOnly`, the same page by states. */
+  states?: JobState[];
   /** null, and nothing else, says that this was the last page. */
   nextCursor: string | null;
 }

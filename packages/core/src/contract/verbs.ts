@@ -8,10 +8,9 @@ import type {
   LocksReply,
 } from './coordination.ts';
 import type {
+  ActInput,
   CancelInput,
   ChangedReply,
-  ChangeInput,
-  ChangeReply,
   EnqueueInput,
   EnqueueReply,
   ExchangeInput,
@@ -103,8 +102,8 @@ export interface EngineVerbs {
   retry(input: RetryInput): Promise<ChangedReply>;
   /** Records progress and log lines of attempts whose lease holds, as `progress` and `log` in the feed. */
   report(input: ReportInput): Promise<ReportReply>;
-  /** Does one action to a page of the jobs that match, with an audit row each. */
-  change(input: ChangeInput): Promise<ChangeReply>;
+  /** Does one action to each of these jobs, with an audit row each. One that changed since the list is refused. */
+  act(input: ActInput): Promise<ChangedReply>;
 
   /** Creates, edits, deletes schedules by compare-and-set. */
   applySchedules(input: ApplySchedulesInput): Promise<ApplySchedulesReply>;
@@ -192,7 +191,7 @@ export const engineVerbs = {
   reschedule: { access: 'write', inUserTransaction: false },
   retry: { access: 'write', inUserTransaction: false },
   report: { access: 'write', inUserTransaction: false },
-  change: { access: 'write', inUserTransaction: false },
+  act: { access: 'write', inUserTransaction: false },
   applySchedules: { access: 'write', inUserTransaction: true },
   claimSchedules: { access: 'write', inUserTransaction: false },
   fire: { access: 'write', inUserTransaction: false },

@@ -1,7 +1,9 @@
 import { dulyError } from '../base/errors.ts';
 import { parseInstant } from '../base/instant.ts';
 import { type OptionNames, readOptions, readWholeNumber, readWord, shown } from '../base/option-reader.ts';
-import type { ChangeInput, ChangeReply, Count, Engine, JobFilter, JobRecord } from '../contract/engine.ts';
+import type { Count, Engine, JobFilter, JobRecord, JobState, ListReply } from '../contract/engine.ts';
+import { allowsAction, type JobAction, jobActions } from '../contract/job-status.ts';
+import { groupItems } from '../store/session.ts';
 import { countCap } from './count-cap.ts';
 import { type JobsFilter, readFilter } from './job-filter.ts';
 import { readNote } from './job-reference.ts';
@@ -47,13 +49,10 @@ export interface ActionPage extends ActionResult {
   nextCursor: string | null;
 }
 
-/** What can be done to all jobs that match. */
-export type JobAction = ChangeInput['action'];
-
 /** What an action on many jobs came to. */
 export interface ActionResult {
   changed: number;
-  /** Jobs that match and whose status does not allow it. */
+  /** Jobs that match and whose status does not allow it, or that changed whenever they were about to be changed. */
   refused: number;
   /** Of a dry run: the jobs that would change, newest created first, at most 10,000 of them. */
   ids?: string[];
@@ -77,13 +76,14 @@ const actionPageNames: OptionNames<ActionPageOptions> = {
   limit: true,
   cursor: true,
 };
-const jobActions: readonly JobAction[] = ['cancel', 'terminate', 'retry', 'discard', 'delete'];
 
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 // One transaction per page: large enough to be quick, small enough that nobody waits long for it.
 const actionPageSize = 500;
 const actionPageSizeMax = 10_000;
+// A job that changes between the list and the action is listed again, so many times.
+const listedAgainMax = 5;
 // As many ids as a filter of the HTTP API takes.
 const reportedIdsMax = 10_000;
 // A page of a filter that matches little looks at half a million jobs at most.
@@ -142,17 +142,13 @@ export class JobQuery implements AsyncIterable<Job> {
     let count = 0;
     let cursor: string | null = null;
     for (let pages = 0; pages < countPagesMax; pages++) {
-      // Nothing is done in a dry run, and every job that matches is counted, whatever its status allows.
-      const page: { changed: number; refused: number; nextCursor: string | null } = await engine.change({
-        actor: this.#actor,
+      const page: ListReply = await engine.list({
         filter: this.#filter,
-        action: 'delete',
-        note: null,
         cursor,
         limit: Math.min(pageSizeMax, limit + 1 - count),
-        dryRun: true,
+        statesOnly: true,
       });
-      count += page.changed + page.refused;
+      count += statesOf(page).length;
       cursor = page.nextCursor;
       if (count > limit) return { count: limit, capped: true };
       if (cursor === null) return { count, capped: false };
@@ -212,18 +208,18 @@ export class JobQuery implements AsyncIterable<Job> {
       given.limit === undefined
         ? actionPageSize
         : readWholeNumber(given.limit, 'limit', 1, actionPageSizeMax);
-    return this.#change(verb, given, { cursor: readCursor(given.cursor ?? null), limit });
+    return this.#actOnPages(verb, given, { cursor: readCursor(given.cursor ?? null), limit });
   }
 
   async #act(action: JobAction, given: ActionOptions | undefined): Promise<ActionResult> {
     const { expected, ...options } = readOptions(given, `${action}()`, actionNames);
     const everything = { cursor: null, limit: Number.POSITIVE_INFINITY };
     if (expected === undefined || options.dryRun) {
-      const { nextCursor: _, ...result } = await this.#change(action, options, everything);
+      const { nextCursor: _, ...result } = await this.#actOnPages(action, options, everything);
       return result;
     }
     const most = readWholeNumber(expected, 'expected', 0, Number.MAX_SAFE_INTEGER);
-    const found = await this.#change(action, { ...options, dryRun: true }, everything);
+    const found = await this.#actOnPages(action, { ...options, dryRun: true }, everything);
     if (found.changed > most) {
       throw dulyError('too_many_match', {
         message: `Expected at most ${most} jobs to change, but ${found.changed} would. Nothing was changed.`,
@@ -231,67 +227,107 @@ export class JobQuery implements AsyncIterable<Job> {
         details: { expected: most, found: found.changed },
       });
     }
-    const { refused, asOf = 0 } = found;
-    return { changed: await this.#changeAtMost(action, { ...options, asOf }, most), refused };
+    // It stops at `most`: other jobs may begin to match meanwhile.
+    const asOf = found.asOf as Date;
+    const { changed } = await this.#actOnPages(action, { ...options, asOf }, { ...everything, most });
+    return { changed, refused: found.refused };
   }
 
-  /** Changes jobs by their ids, page by page, and stops at `most`: other jobs may begin to match meanwhile. */
-  async #changeAtMost(action: JobAction, options: ActionOptions, most: number): Promise<number> {
-    let changed = 0;
-    let cursor: string | null = null;
-    do {
-      const from = { cursor, limit: actionPageSize };
-      const page: ActionPage = await this.#change(action, { ...options, dryRun: true }, from);
-      const ids = page.ids?.slice(0, most - changed) ?? [];
-      if (ids.length > 0) {
-        const byId = { cursor: null, limit: ids.length, filter: { ...this.#filter, ids } };
-        changed += (await this.#change(action, options, byId)).changed;
-      }
-      cursor = page.nextCursor;
-    } while (cursor !== null && changed < most);
-    return changed;
-  }
-
-  /** Acts on at most `limit` jobs, page by page. */
-  async #change(
+  /** Acts on at most `limit` jobs that match, and changes at most `most` of them, page by page. */
+  async #actOnPages(
     action: JobAction,
-    { note, dryRun = false, asOf: given }: ActionOptions,
+    { note: given, dryRun = false, asOf: asOfGiven }: ActionOptions,
     {
       cursor: from,
       limit,
-      filter = this.#filter,
-    }: { cursor: string | null; limit: number; filter?: JobFilter },
+      most = Number.POSITIVE_INFINITY,
+    }: { cursor: string | null; limit: number; most?: number },
   ): Promise<ActionPage> {
     const engine = await this.#engine();
+    const note = readNote(given);
     const result: ActionResult = { changed: 0, refused: 0 };
     const ids: string[] = [];
-    let asOf = given === undefined ? undefined : parseInstant(given, 'asOf');
+    let asOf = asOfGiven === undefined ? undefined : parseInstant(asOfGiven, 'asOf');
     let cursor = from;
     let left = limit;
     do {
-      const page: ChangeReply = await engine.change({
-        actor: this.#actor,
-        filter: asOf === undefined ? filter : { ...filter, asOf },
-        action,
-        note: readNote(note),
-        cursor,
-        limit: Math.min(actionPageSize, left),
-        dryRun,
+      const filter = asOf === undefined ? this.#filter : { ...this.#filter, asOf };
+      const page: ListReply = await engine.list({
+        ...{ filter, cursor, limit: Math.min(actionPageSize, left) },
+        statesOnly: true,
       });
       // Later pages count at the instant of the first.
       if (dryRun) asOf ??= page.now;
-      result.changed += page.changed;
-      result.refused += page.refused;
-      if (ids.length < reportedIdsMax) ids.push(...page.ids);
-      left -= page.changed + page.refused;
+      const states = statesOf(page);
+      const allowed = states.filter((state) => allowsAction(action, state)).slice(0, most - result.changed);
+      const refused = states.filter((state) => !allowsAction(action, state)).length;
+      if (dryRun && ids.length < reportedIdsMax) ids.push(...allowed.map(({ id }) => id));
+      const acted = dryRun
+        ? { changed: allowed.length, refused: 0 }
+        : await this.#actOn(engine, { action, note, filter, states: allowed });
+      result.changed += acted.changed;
+      result.refused += refused + acted.refused;
+      left -= states.length;
       cursor = page.nextCursor;
-    } while (cursor !== null && left > 0);
+    } while (cursor !== null && left > 0 && result.changed < most);
     if (dryRun) {
       result.ids = ids.slice(0, reportedIdsMax);
       result.asOf = new Date(asOf as number);
     }
     return { ...result, nextCursor: cursor };
   }
+
+  /** Acts on jobs as they were listed. What changed since is listed again, and counts only if it still matches. */
+  async #actOn(
+    engine: Engine,
+    { action, note, filter, states: listed }: ActOn,
+  ): Promise<{ changed: number; refused: number }> {
+    let states = listed;
+    let changed = 0;
+    let refused = 0;
+    for (let times = 0; states.length > 0; times++) {
+      const targets = states.map(({ id, fence, status, updatedAt }) => ({
+        ...{ id, expectFence: fence, expectStatus: status, expectUpdatedAt: updatedAt },
+      }));
+      const { groups } = await engine.act({ groups: [{ actor: this.#actor, note, action, targets }] });
+      const items = groups.flatMap((group) => groupItems(group));
+      const isDone = ({ result }: { result: string }): boolean =>
+        result === 'changed' || result === 'asked' || result === 'unchanged';
+      changed += items.filter(isDone).length;
+      const stale = items.flatMap(({ id, result }) => (result === 'refused' && id !== null ? [id] : []));
+      if (times === listedAgainMax) return { changed, refused: refused + stale.length };
+      states = await this.#listAgain(engine, { ...filter, ids: stale });
+      refused += states.filter((state) => !allowsAction(action, state)).length;
+      states = states.filter((state) => allowsAction(action, state));
+    }
+    return { changed, refused };
+  }
+
+  async #listAgain(engine: Engine, filter: JobFilter & { ids: string[] }): Promise<JobState[]> {
+    const states: JobState[] = [];
+    if (filter.ids.length === 0) return states;
+    let cursor: string | null = null;
+    do {
+      const page: ListReply = await engine.list({
+        ...{ filter, cursor, limit: filter.ids.length, statesOnly: true },
+      });
+      states.push(...statesOf(page));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return states;
+  }
+}
+
+interface ActOn {
+  action: JobAction;
+  note: string | null;
+  filter: JobFilter;
+  states: JobState[];
+}
+
+function statesOf({ states }: ListReply): JobState[] {
+  if (states === undefined) throw dulyError('internal', { message: 'The store listed jobs without states.' });
+  return states;
 }
 
 function readCursor(cursor: unknown): string | null {

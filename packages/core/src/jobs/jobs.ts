@@ -3,6 +3,7 @@ import { type Duration, parseDuration } from '../base/duration.ts';
 import type { Ids } from '../base/ids.ts';
 import { type OptionNames, readOptions } from '../base/option-reader.ts';
 import type { EnqueuedItem, JobRecord } from '../contract/engine.ts';
+import { allowsAction } from '../contract/job-status.ts';
 import { groupItems, type StoreSession } from '../store/session.ts';
 import { type JobChange, readChange } from './job-change.ts';
 import { type JobLogLine, type LogsOptions, readLog } from './job-log.ts';
@@ -144,7 +145,11 @@ export function createJobs(options: {
 
     async retry(id, note) {
       const session = await options.session();
-      const group = await session.retry.push({ actor: actor(), note: readNote(note), ids: [readJobId(id)] });
+      const { job } = await record(readJobId(id));
+      // A repeat after an unknown outcome must not retry it a second time.
+      const expected = allowsAction('retry', job) ? { expectFence: job.fence } : {};
+      const targets = [{ id, ...expected }];
+      const group = await session.retry.push({ actor: actor(), note: readNote(note), targets });
       return readChange(session, group, { id }, 'retried');
     },
 

@@ -474,8 +474,9 @@ test('an action stops at the number it expects, even if jobs begin to match afte
   let isCounted = false;
   const raced: Engine = {
     ...engine,
-    async change(input) {
-      const reply = await engine.change({ now: t0, ...input });
+    act: (input) => engine.act({ now: t0, ...input }),
+    async list(input) {
+      const reply = await engine.list({ now: t0, ...input });
       if (!isCounted) await createAll(engine, [jobSpec({ due }), jobSpec({ due })]);
       isCounted = true;
       return reply;

@@ -155,16 +155,8 @@ test('a run that was deleted between claim and fire takes no slot with it', asyn
   const waiting = (await ledger())[1]?.jobId ?? '';
   await clock.advance(10 * minute);
   one.between(async () => {
-    const filter = { ids: [waiting] };
-    await engine.change({
-      actor: 'a',
-      filter,
-      action: 'delete',
-      note: null,
-      cursor: null,
-      limit: 1,
-      dryRun: false,
-    });
+    const targets = [{ id: waiting }];
+    await engine.act({ groups: [{ actor: 'a', note: null, action: 'delete', targets }] });
   });
   assert.equal(await pass(), 0);
   await pass();

@@ -15,9 +15,9 @@ LEFT JOIN LATERAL (
 ORDER BY a.position DESC`,
   },
   call: {
+    act: `SELECT duly.act_f1($1::bigint, $2::jsonb) AS reply`,
     applySchedules: `SELECT duly.apply_schedules_f1($1::bigint, $2::jsonb) AS reply`,
     cancel: `SELECT duly.cancel_f1($1::bigint, $2::jsonb) AS reply`,
-    change: `SELECT duly.change_f1($1::bigint, $2::jsonb, $3::text, $4::text, $5::text, $6::boolean) AS reply`,
     changes: `SELECT duly.changes_f1($1::bigint, $2::bigint, $3::integer) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_f1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
     claimAlone: `SELECT duly.claim_alone_f1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
@@ -666,7 +666,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 export const functionSet = {
   number: 1,
   isReleased: true,
-  hash: 3553401564584001,
+  hash: 3937038276497336,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -685,6 +685,117 @@ UNION ALL
 SELECT id, type, version, queue, tenant, priority, input, metadata, policy, fence, attempt, spent, max_attempts, losses, begun_losses, begun_at, created_at, due_at, claimed_at, origin, slot, parent_id, parent_key, cancel_requested_at, status, reason, serial, copy_of, dedupe_key, schedule_id, started_at, lateness_ms, updated_at, finished_at, expire_at, node, percent, message, step, step_of, cancelled_by, error, result, attempts,
   seq, false AS dead, NULL::bigint AS lease_until, slot_at, slot_details, NULL::json AS gates
 FROM duly.finished;
+
+-- Actions on many jobs, each with an audit row in the same transaction.
+
+-- Records that a job was deleted, so that a repeat of the call that created it does not create it again. A call whose reply was lost is
+-- repeated within seconds; a process that was suspended may repeat it hours later.
+CREATE FUNCTION duly.remember_deletion_f1(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO duly.journal AS j (scope, key, value, until_at)
+  VALUES ('deleted', p_id, json_build_object('status', p_status, 'dueAt', p_due)::text, p_now + 86400000)
+  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
+END $$;
+
+-- The state of a job that has ended, with its row locked. All null: it has not ended.
+CREATE FUNCTION duly.ended_state_f1(
+  p_id text, OUT status text, OUT due_at bigint, OUT fence bigint, OUT updated_at bigint, OUT dead boolean
+) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT j.status, j.due_at, j.fence, j.updated_at, true INTO status, due_at, fence, updated_at, dead
+  FROM duly.dead j WHERE j.id = p_id FOR UPDATE;
+  IF FOUND THEN RETURN; END IF;
+  SELECT j.status, j.due_at, j.fence, j.updated_at, false INTO status, due_at, fence, updated_at, dead
+  FROM duly.finished j WHERE j.id = p_id ORDER BY j.seq DESC LIMIT 1 FOR UPDATE;
+END $$;
+
+-- Does one action to one job if its status allows it and it is as expected. Missing expectations are not compared.
+CREATE FUNCTION duly.apply_action_f1(p_now bigint, p_target jsonb, p_action text, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_target ->> 'id';
+  v_job duly.jobs := duly.job_state_f1(v_id);
+  v_live boolean := v_job.id IS NOT NULL;
+  v_ended record;
+  v_over duly.finished;
+  v_status text := v_job.status;
+  v_due bigint := v_job.due_at;
+  v_fence bigint := v_job.fence;
+  v_updated bigint := v_job.updated_at;
+  v_dead boolean := false;
+BEGIN
+  IF NOT v_live THEN
+    v_ended := duly.ended_state_f1(v_id);
+    -- It is missing, or a retry that ran at the same time brought it back.
+    IF v_ended.status IS NULL THEN RETURN duly.not_live_f1(v_id); END IF;
+    v_status := v_ended.status;
+    v_due := v_ended.due_at;
+    v_fence := v_ended.fence;
+    v_updated := v_ended.updated_at;
+    v_dead := v_ended.dead;
+  END IF;
+  IF v_fence <> (p_target ->> 'expectFence')::bigint
+    OR (CASE WHEN v_status = 'SCHEDULED' AND v_due <= p_now THEN 'PENDING' ELSE v_status END) <> (p_target ->> 'expectStatus')
+    OR (v_status <> 'RUNNING' AND v_updated <> (p_target ->> 'expectUpdatedAt')::bigint) THEN
+    RETURN duly.changed_item_f1(v_id, 'refused', v_status, v_due);
+  END IF;
+  IF p_action IN ('cancel', 'terminate') THEN
+    IF v_live THEN RETURN duly.cancel_job_f1(p_now, v_job, CASE p_action WHEN 'cancel' THEN 'ask' ELSE 'terminate' END, p_actor, p_note); END IF;
+    -- A repeat of a cancel that took effect.
+    RETURN duly.changed_item_f1(v_id, CASE v_status WHEN 'CANCELLED' THEN 'unchanged' ELSE 'refused' END, v_status, v_due);
+  END IF;
+  -- It also knows a job that was retried already.
+  IF p_action = 'retry' THEN RETURN duly.retry_job_f1(p_now, v_id, p_actor, p_note); END IF;
+  IF p_action = 'delete' THEN
+    -- A running job belongs to a worker: it is cancelled first, then deleted.
+    IF v_status = 'RUNNING' THEN RETURN duly.changed_item_f1(v_id, 'refused', v_status, v_due); END IF;
+    IF v_live THEN
+      PERFORM duly.audit_job_f1(p_now, p_actor, p_note, 'delete', v_job, NULL);
+      DELETE FROM duly.jobs WHERE id = v_id;
+      PERFORM duly.changed_f1(p_now, v_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
+      PERFORM duly.set_free_f1(p_now, v_job, 'deleted');
+      PERFORM duly.remember_deletion_f1(p_now, v_id, 'CANCELLED', v_due);
+    ELSE
+      v_over := duly.take_history_f1(v_id);
+      PERFORM duly.audit_f1(p_now, p_actor, 'delete', 'job:' || v_id, json_build_object('status', v_status), NULL, p_note);
+      PERFORM duly.changed_f1(p_now, v_id, v_over.type, v_status, 'deleted', v_over.percent);
+      PERFORM duly.remember_deletion_f1(p_now, v_id, v_status, v_due);
+    END IF;
+    PERFORM duly.forget_f1(ARRAY[v_id]);
+    RETURN duly.changed_item_f1(v_id, 'changed', NULL, NULL);
+  END IF;
+  -- discard: no dead letter any more, but history as any other ended job.
+  IF NOT v_dead THEN RETURN duly.changed_item_f1(v_id, 'refused', v_status, v_due); END IF;
+  DELETE FROM duly.dead WHERE id = v_id RETURNING * INTO v_over;
+  v_over.prune_at := p_now + v_over.retention_ms;
+  v_over.updated_at := p_now;
+  INSERT INTO duly.finished SELECT v_over.*;
+  PERFORM duly.audit_f1(p_now, p_actor, 'discard', 'job:' || v_id, json_build_object('dead', true), json_build_object('dead', false), p_note);
+  RETURN duly.changed_item_f1(v_id, 'changed', v_status, v_due);
+END $$;
+
+-- call: act
+CREATE FUNCTION duly.act_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now bigint := duly.begin_f1(p_now);
+  v_group jsonb;
+  v_target jsonb;
+  v_items json[];
+  v_replies json[] := '{}';
+BEGIN
+  PERFORM duly.lock_dependents_f1(ARRAY(
+    SELECT t ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g -> 'targets') t));
+  FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    v_items := '{}';
+    FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
+      v_items := v_items || duly.apply_action_f1(v_now, v_target, v_group ->> 'action', v_group ->> 'actor', v_group ->> 'note');
+    END LOOP;
+    v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
+  END LOOP;
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
+END $$;
 
 CREATE FUNCTION duly.schedule_audit_f1(s duly.schedules, p_spec text) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
@@ -948,88 +1059,6 @@ BEGIN
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;
   RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies))::text;
-END $$;
-
--- One action on many jobs, each with an audit row in the same transaction.
-
--- Records that a job was deleted, so that a repeat of the call that created it does not create it again. A call whose reply was lost is
--- repeated within seconds; a process that was suspended may repeat it hours later.
-CREATE FUNCTION duly.remember_deletion_f1(p_now bigint, p_id text, p_status text, p_due bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO duly.journal AS j (scope, key, value, until_at)
-  VALUES ('deleted', p_id, json_build_object('status', p_status, 'dueAt', p_due)::text, p_now + 86400000)
-  ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, until_at = excluded.until_at;
-END $$;
-
--- Does one action to one job if its status allows it; with \`p_dry\` only says whether it does.
-CREATE FUNCTION duly.apply_action_f1(p_now bigint, p_id text, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-  v_job duly.jobs := duly.job_state_f1(p_id);
-  v_live boolean := v_job.id IS NOT NULL;
-  v_dead boolean := false;
-  v_brief record;
-  v_over duly.finished;
-BEGIN
-  IF p_action IN ('cancel', 'terminate') THEN
-    IF NOT v_live THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.cancel_job_f1(p_now, v_job, CASE p_action WHEN 'cancel' THEN 'ask' ELSE 'terminate' END, p_actor, p_note); END IF;
-    RETURN true;
-  END IF;
-  IF p_action = 'delete' THEN
-    -- A running job is somebody's: it is cancelled first, then deleted.
-    IF v_live AND v_job.status = 'RUNNING' THEN RETURN false; END IF;
-    IF p_dry THEN RETURN true; END IF;
-    IF v_live THEN
-      PERFORM duly.audit_job_f1(p_now, p_actor, p_note, 'delete', v_job, NULL);
-      DELETE FROM duly.jobs WHERE id = p_id;
-      PERFORM duly.changed_f1(p_now, p_id, v_job.type, 'CANCELLED', 'deleted', v_job.percent);
-      PERFORM duly.set_free_f1(p_now, v_job, 'deleted');
-      PERFORM duly.remember_deletion_f1(p_now, p_id, 'CANCELLED', v_job.due_at);
-    ELSE
-      v_over := duly.take_history_f1(p_id);
-      IF v_over.id IS NULL THEN RETURN false; END IF;
-      PERFORM duly.audit_f1(p_now, p_actor, 'delete', 'job:' || p_id, json_build_object('status', v_over.status), NULL, p_note);
-      PERFORM duly.changed_f1(p_now, p_id, v_over.type, v_over.status, 'deleted', v_over.percent);
-      PERFORM duly.remember_deletion_f1(p_now, p_id, v_over.status, v_over.due_at);
-    END IF;
-    PERFORM duly.forget_f1(ARRAY[p_id]);
-    RETURN true;
-  END IF;
-  IF v_live THEN
-    RETURN false;
-  END IF;
-  IF p_action = 'retry' THEN
-    v_brief := duly.find_brief_f1(p_id);
-    IF v_brief.status IS NULL OR v_brief.status = 'COMPLETED' THEN RETURN false; END IF;
-    IF NOT p_dry THEN PERFORM duly.retry_job_f1(p_now, p_id, p_actor, p_note); END IF;
-    RETURN true;
-  END IF;
-  -- discard: no dead letter any more, but history as any other ended job.
-  IF p_dry THEN RETURN EXISTS (SELECT 1 FROM duly.dead WHERE id = p_id); END IF;
-  DELETE FROM duly.dead WHERE id = p_id RETURNING * INTO v_over;
-  IF NOT FOUND THEN RETURN false; END IF;
-  v_over.prune_at := p_now + v_over.retention_ms;
-  v_over.updated_at := p_now;
-  INSERT INTO duly.finished SELECT v_over.*;
-  PERFORM duly.audit_f1(p_now, p_actor, 'discard', 'job:' || p_id, json_build_object('dead', true), json_build_object('dead', false), p_note);
-  RETURN true;
-END $$;
-
--- One action to these jobs, in this order; answers those it was done to.
--- call: change
-CREATE FUNCTION duly.change_f1(p_now bigint, p_ids jsonb, p_action text, p_actor text, p_note text, p_dry boolean) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE
-  v_now bigint := duly.begin_f1(p_now);
-  v_id text;
-  v_done text[] := '{}';
-BEGIN
-  FOR v_id IN SELECT * FROM jsonb_array_elements_text(p_ids) LOOP
-    IF duly.apply_action_f1(v_now, v_id, p_action, p_actor, p_note, p_dry) THEN v_done := v_done || v_id; END IF;
-  END LOOP;
-  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'ids', array_to_json(v_done))::text;
 END $$;
 
 -- A store that pg_dump brought here from a server which had counted its transactions further: by that count nothing of this one would ever be new. What
@@ -3037,8 +3066,9 @@ BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
--- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids_f1(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+-- The same, of which only the states are wanted.
+CREATE FUNCTION duly.selected_states_f1(p_sql text, p_values text[], p_floor text)
+RETURNS TABLE (id text, status text, due_at bigint, fence bigint, updated_at bigint, dead boolean) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
@@ -3375,6 +3405,24 @@ BEGIN
   RETURN duly.changed_item_f1(p_id, 'changed', v_status, p_now);
 END $$;
 
+-- Retries one job. With \`expectFence\`, a job that has another fence was retried since it was read.
+CREATE FUNCTION duly.retry_target_f1(p_now bigint, p_target jsonb, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_target ->> 'id';
+  v_expected bigint := (p_target ->> 'expectFence')::bigint;
+  v_job duly.jobs;
+  v_ended record;
+  v_brief record;
+BEGIN
+  IF v_expected IS NULL THEN RETURN duly.retry_job_f1(p_now, v_id, p_actor, p_note); END IF;
+  v_job := duly.job_state_f1(v_id);
+  v_ended := duly.ended_state_f1(v_id);
+  IF coalesce(v_job.fence, v_ended.fence) = v_expected THEN RETURN duly.retry_job_f1(p_now, v_id, p_actor, p_note); END IF;
+  -- Neither was found if a retry at the same time brought it back.
+  v_brief := duly.find_brief_f1(v_id);
+  RETURN duly.changed_item_f1(v_id, CASE WHEN v_brief.status IS NULL THEN 'missing' ELSE 'unchanged' END, v_brief.status, v_brief.due_at);
+END $$;
+
 -- call: retry
 CREATE FUNCTION duly.retry_f1(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
@@ -3383,14 +3431,14 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin_f1(p_now);
   v_group jsonb;
-  v_id text;
+  v_target jsonb;
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
-    FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.retry_job_f1(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+    FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
+      v_items := v_items || duly.retry_target_f1(v_now, v_target, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;

@@ -81,7 +81,7 @@ export function jobRecordOf(row: JobColumns, now: number, own: OwnParts): JobRec
 }
 
 /** The status at this instant: a job whose time has come is PENDING for a reader, also before a node has looked. */
-function statusAt({ status, due_at }: Pick<JobColumns, 'status' | 'due_at'>, now: number): JobStatus {
+export function statusAt({ status, due_at }: Pick<JobColumns, 'status' | 'due_at'>, now: number): JobStatus {
   return status === 'SCHEDULED' && due_at <= now ? 'PENDING' : status;
 }
 

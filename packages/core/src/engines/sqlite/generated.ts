@@ -2,16 +2,7 @@
 
 /** Every statement of this engine by file name, without comments. */
 export const statements = {
-  audit: {
-    append: `INSERT INTO audit (at, actor, action, subject, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    list: `SELECT position, at, actor, action, subject, before, after, note FROM audit
-WHERE position < ? ORDER BY position DESC LIMIT ? + 0`,
-    listSubject: `SELECT position, at, actor, action, subject, before, after, note FROM audit
-WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
-    prune: `DELETE FROM audit WHERE position <= (
-  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
-  },
-  change: {
+  act: {
     askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
   updated_at = :now
 WHERE seq = :seq`,
@@ -20,6 +11,17 @@ SELECT created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, pare
   max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
 FROM finished WHERE id = :id`,
     discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
+    liveState: `SELECT status, due_at, fence, updated_at, 0 AS dead FROM jobs WHERE id = ?`,
+    finishedState: `SELECT status, due_at, fence, updated_at, dead FROM finished WHERE id = ?`,
+  },
+  audit: {
+    append: `INSERT INTO audit (at, actor, action, subject, before, after, note) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    list: `SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE position < ? ORDER BY position DESC LIMIT ? + 0`,
+    listSubject: `SELECT position, at, actor, action, subject, before, after, note FROM audit
+WHERE subject = ? AND position < ? ORDER BY position DESC LIMIT ? + 0`,
+    prune: `DELETE FROM audit WHERE position <= (
+  SELECT max(position) FROM (SELECT position, at FROM audit ORDER BY position LIMIT :limit + 0) WHERE at < :before)`,
   },
   changes: {
     append: `INSERT INTO changes (at, entries) VALUES (?, ?)`,

@@ -195,7 +195,13 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
   );
   await engine.retry({
     now,
-    groups: [{ ids: late.slice(0, 5).map(({ id }) => id), actor: 'me', note: null }],
+    groups: [
+      {
+        targets: late.slice(0, 5).map(({ id, fence }) => ({ id, expectFence: fence })),
+        actor: 'me',
+        note: null,
+      },
+    ],
   });
   await done(await drain());
 
@@ -212,14 +218,13 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
     now,
     groups: [{ targets: targets.slice(20, 40), mode: 'ask', actor: 'me', note: null }],
   });
-  const someIds = (from: number) => ({ ids: later.slice(from, from + 5).map(({ id }) => id) });
-  const act = { actor: 'me', note: null, limit: 10, cursor: null, dryRun: false } as const;
-  await engine.change({ now, filter: someIds(40), action: 'delete', ...act });
-  await engine.change({
+  const who = { actor: 'me', note: null };
+  await engine.act({
     now,
-    filter: { ids: late.slice(5, 8).map(({ id }) => id) },
-    action: 'discard',
-    ...act,
+    groups: [
+      { ...who, action: 'delete', targets: targets.slice(40, 45) },
+      { ...who, action: 'discard', targets: late.slice(5, 8).map(({ id }) => ({ id })) },
+    ],
   });
   await done(await drain(now + 5 * minute));
 

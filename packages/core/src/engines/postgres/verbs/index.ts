@@ -1,5 +1,5 @@
-/** The verbs of this engine, from the files of this folder, each under its name in the contract. */
-export * from './change.ts';
+/** The verbs of this engine, from the files of this folder. Each is exported under its name in the contract. */
+export * from './act.ts';
 export * from './enqueue.ts';
 export * from './exchange.ts';
 export * from './fire.ts';

@@ -17,6 +17,7 @@ import type {
   ListReply,
 } from '../../../contract/engine.ts';
 import { isTerminal, type JobStatus, jobStatuses } from '../../../contract/job-status.ts';
+import { statusAt } from '../../shared/job-row.ts';
 import { fewCountMax, fewOf, isFoundByIndex, leadOf, scanCountMax } from '../../shared/job-scan.ts';
 import { statements } from '../generated.ts';
 import { Bound, jobWhere } from '../job-where.ts';
@@ -51,25 +52,28 @@ export async function holder(work: Work, { now: stamp, type, tenant, key }: Hold
 
 /** See the contract. */
 export async function list(work: Work, input: ListInput): Promise<ListReply> {
-  const { now, rows, nextCursor } = await pageOf<JobRow>(work, '*', input);
+  if (input.statesOnly === true) {
+    const { now, rows, nextCursor } = await pageOf<StateRow>(work, 'states', input);
+    const states = rows.map(({ id, fence, updated_at, dead, ...row }) => ({
+      ...{ id, fence, status: statusAt(row, now) },
+      ...{ updatedAt: updated_at, dead },
+    }));
+    return { now, jobs: [], states, nextCursor };
+  }
+  const { now, rows, nextCursor } = await pageOf<JobRow>(work, 'all', input);
   return { now, jobs: rows.map((row) => toJobRecord(row, now)), nextCursor };
 }
 
-interface Page {
-  now?: number;
-  filter: JobFilter;
-  cursor: string | null;
-  limit: number;
+interface StateRow {
+  id: string;
+  status: JobStatus;
+  due_at: number;
+  fence: number;
+  updated_at: number;
+  dead: boolean;
 }
 
-/** One page of the ids that match, by creation, newest first. */
-export async function pageOfIds(
-  work: Work,
-  page: Page,
-): Promise<{ ids: string[]; nextCursor: string | null }> {
-  const { rows, nextCursor } = await pageOf<{ id: string }>(work, 'id', page);
-  return { ids: rows.map((row) => row.id), nextCursor };
-}
+const stateColumns = 'v.id, v.status, v.due_at, v.fence, v.updated_at, v.dead';
 
 const tables = { live: ofSet('live'), dead: 'duly.dead', finished: 'duly.finished' } as const;
 
@@ -78,8 +82,8 @@ type Table = keyof typeof tables;
 // Ids are time-ordered, so each table is read backwards along its id index and the pages are merged.
 async function pageOf<Row extends { id: string }>(
   work: Work,
-  columns: '*' | 'id',
-  { now: stamp, filter, cursor, limit }: Page,
+  columns: 'all' | 'states',
+  { now: stamp, filter, cursor, limit }: ListInput,
 ): Promise<{ now: number; rows: Row[]; nextCursor: string | null }> {
   // Of these all that can match is read, wherever it is: there is little of it.
   const few = await fewTables(work, filter);
@@ -114,9 +118,9 @@ async function pageOf<Row extends { id: string }>(
       : `${tables[table]} WHERE ${where} ${from}`;
     // Found by the narrow table, and only what is found is read as readers see it.
     parts.push(
-      columns === 'id'
-        ? `(SELECT id FROM ${matches} ${order})`
-        : `(SELECT v.* FROM (SELECT id, seq FROM ${matches} ${order}) p
+      columns === 'states' && table !== 'live'
+        ? `(SELECT id, status, due_at, fence, updated_at, ${table === 'dead'} AS dead FROM ${matches} ${order})`
+        : `(SELECT ${columns === 'states' ? stateColumns : 'v.*'} FROM (SELECT id, seq FROM ${matches} ${order}) p
             JOIN ${ofSet(table === 'live' ? 'live' : 'over')} v ON v.id = p.id AND v.seq = p.seq)`,
     );
   }
@@ -124,7 +128,7 @@ async function pageOf<Row extends { id: string }>(
   const found =
     parts.length === 0
       ? '(SELECT NULL::text AS id WHERE false)'
-      : `${ofSet(columns === 'id' ? 'selected_ids' : 'selected')}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
+      : `${ofSet(columns === 'states' ? 'selected_states' : 'selected')}($select$${parts.join(' UNION ALL ')}$select$, ${bound.list(inner.values)}, floor.id)`;
   // Where the page ends at the latest, so that one that finds little does not read the whole store.
   const floor = ends.length > 0 ? `coalesce(greatest(${ends.join(', ')}), '')` : `''`;
   const rows = await work.rowsOnce<Row & { now: number; floor: string }>(

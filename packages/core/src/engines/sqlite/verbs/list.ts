@@ -18,6 +18,7 @@ import type {
   ListReply,
 } from '../../../contract/engine.ts';
 import { isTerminal, type JobStatus, jobStatuses } from '../../../contract/job-status.ts';
+import { statusAt } from '../../shared/job-row.ts';
 import {
   type FewKind,
   fewCountMax,
@@ -55,20 +56,35 @@ function readJob(work: Work, id: string): JobRecord | null {
 
 /** See the contract. */
 export function list(work: Work, input: ListInput): Omit<ListReply, 'now'> {
-  const page = pageOf<JobRow>(work, '*', input.filter, input.cursor, input.limit);
+  if (input.statesOnly === true) {
+    const { rows, nextCursor } = pageOf<StateRow>(work, stateColumns, input);
+    const states = rows.map(({ id, fence, updated_at, dead, ...row }) => ({
+      ...{ id, fence, status: statusAt(row, work.now) },
+      ...{ updatedAt: updated_at, dead: dead === 1 },
+    }));
+    return { jobs: [], states, nextCursor };
+  }
+  const page = pageOf<JobRow>(work, allColumns, input);
   return { jobs: page.rows.map((row) => toJobRecord(work, row)), nextCursor: page.nextCursor };
 }
 
-/** One page of the ids that match, by creation, newest first. */
-export function pageOfIds(
-  work: Work,
-  filter: JobFilter,
-  cursor: string | null,
-  limit: number,
-): { ids: string[]; nextCursor: string | null } {
-  const page = pageOf<{ id: string }>(work, 'id', filter, cursor, limit);
-  return { ids: page.rows.map((row) => row.id), nextCursor: page.nextCursor };
+interface StateRow {
+  id: string;
+  status: JobStatus;
+  due_at: number;
+  fence: number;
+  updated_at: number;
+  dead: number;
 }
+
+/** What is read of each table. */
+type Columns = Record<Source['table'], string>;
+
+const allColumns: Columns = { jobs: '*', finished: '*' };
+const stateColumns: Columns = {
+  jobs: 'id, status, due_at, fence, updated_at, 0 AS dead',
+  finished: 'id, status, due_at, fence, updated_at, dead',
+};
 
 interface Found<Row> {
   rows: Row[];
@@ -78,10 +94,8 @@ interface Found<Row> {
 // Ids are time-ordered, so both tables are read backwards along their id index and merged.
 function pageOf<Row extends { id: string }>(
   work: Work,
-  columns: string,
-  filter: JobFilter,
-  cursor: string | null,
-  limit: number,
+  columns: Columns,
+  { filter, cursor, limit }: ListInput,
 ): Found<Row> {
   const sources = (['jobs', 'finished'] as const).flatMap((table) => {
     const where = jobWhere(filter, table, work.now);
@@ -104,7 +118,7 @@ interface Source {
 /** One look, at so many jobs of each table at most. */
 function look<Row extends { id: string }>(
   work: Work,
-  columns: string,
+  columns: Columns,
   { filter, sources, before, limit, scanCount }: Look,
 ): Found<Row> {
   const from = before === null ? '' : 'AND id < ?';
@@ -126,7 +140,7 @@ function look<Row extends { id: string }>(
     const condition = index === null ? where.sql : `${fewConditions[index]} AND ${where.sql}`;
     // With a sign before it, the order is no reason to read along the ids.
     const order = index === null ? 'id' : '+id';
-    const sql = `SELECT ${columns} FROM ${source} WHERE ${condition} ${from} ${until} ORDER BY ${order} DESC LIMIT ?`;
+    const sql = `SELECT ${columns[table]} FROM ${source} WHERE ${condition} ${from} ${until} ORDER BY ${order} DESC LIMIT ?`;
     return work.all<Row>(sql, ...where.values, ...bounds, ...(floor === null ? [] : [floor]), limit + 1);
   });
   rows.sort((a, b) => (a.id < b.id ? 1 : -1));

@@ -22,7 +22,7 @@ import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import { readJobState } from '../job-state.ts';
 import type { Value, Work } from '../work.ts';
-import { cancelJob } from './change.ts';
+import { cancelJob } from './act.ts';
 import { claimCreated, createJob } from './enqueue.ts';
 import { isPlain } from './job-spec.ts';
 import { addSlot, allWait, endOthers, setSlotDetails, waitsInVain } from './schedule-effects.ts';

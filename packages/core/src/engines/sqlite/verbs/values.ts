@@ -12,7 +12,7 @@ import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { cancelJob } from './change.ts';
+import { cancelJob } from './act.ts';
 import { createJob, findCreated, moveDue } from './enqueue.ts';
 import { dueAtOf } from './job-spec.ts';
 

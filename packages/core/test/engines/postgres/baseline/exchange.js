@@ -629,7 +629,11 @@ const terminal = /* @__PURE__ */ new Set([
 function isTerminal(status) {
 	return terminal.has(status);
 }
-const allowed = new Set([
+/**
+* Every allowed transition, and the only place that says so: engines refuse what is not here, the conformance
+* suite tries every pair that is missing, and the docs print this table.
+*/
+const jobTransitions = [
 	{
 		from: null,
 		event: "created",
@@ -790,7 +794,16 @@ const allowed = new Set([
 		event: "retried",
 		to: "BLOCKED"
 	}
-].map(({ from, to }) => `${from}>${to}`));
+];
+/** Every action that can be done to many jobs at once. */
+const jobActions = [
+	"cancel",
+	"terminate",
+	"retry",
+	"discard",
+	"delete"
+];
+const allowed = new Set(jobTransitions.map(({ from, to }) => `${from}>${to}`));
 /** Whether a job may go from one status to another by any event at all. */
 function canTransition(from, to) {
 	return allowed.has(`${from}>${to}`);
@@ -972,4 +985,4 @@ function writtenSettlement(one, position) {
 		...report !== null && { report: writtenReport(report) }
 	};
 }
-export { DulyError as A, keepable as C, uniqueViolation as D, sqlStateBehind as E, isDulyError as M, movedError as O, inSchema as S, ofSet as T, writtenSpec as _, writtenReport as a, Work as b, toClaimedJobs as c, checkedDue as d, isPlain as f, slotText as g, policyText as h, report as i, dulyError as j, transferParts as k, toJobRecord as l, plainColumns as m, settleInTransaction as n, isTerminal as o, isUniform as p, logs as r, jobStatuses as s, exchange as t, toSlot as u, numberArray as v, notTogether as w, eachGroup as x, textArray as y };
+export { movedError as A, eachGroup as C, ofSet as D, notTogether as E, DulyError as M, dulyError as N, sqlStateBehind as O, isDulyError as P, Work as S, keepable as T, policyText as _, writtenReport as a, numberArray as b, jobStatuses as c, toSlot as d, statusAt as f, plainColumns as g, isUniform as h, report as i, transferParts as j, uniqueViolation as k, toClaimedJobs as l, isPlain as m, settleInTransaction as n, isTerminal as o, checkedDue as p, logs as r, jobActions as s, exchange as t, toJobRecord as u, slotText as v, inSchema as w, textArray as x, writtenSpec as y };

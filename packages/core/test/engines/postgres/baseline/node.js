@@ -1,5 +1,5 @@
 // Made by node scripts/release-sql.ts. Do not edit.
-import { A as DulyError, C as keepable, E as sqlStateBehind, M as isDulyError, O as movedError, S as inSchema, T as ofSet, _ as writtenSpec, a as writtenReport, b as Work, c as toClaimedJobs, d as checkedDue, f as isPlain, g as slotText, h as policyText, i as report, j as dulyError, k as transferParts, l as toJobRecord, m as plainColumns, n as settleInTransaction, o as isTerminal, p as isUniform, r as logs, s as jobStatuses, t as exchange, u as toSlot, v as numberArray, x as eachGroup, y as textArray } from "./exchange.js";
+import { A as movedError, C as eachGroup, D as ofSet, M as DulyError, N as dulyError, O as sqlStateBehind, P as isDulyError, S as Work, T as keepable, _ as policyText, a as writtenReport, b as numberArray, c as jobStatuses, d as toSlot, f as statusAt, g as plainColumns, h as isUniform, i as report, j as transferParts, l as toClaimedJobs, m as isPlain, n as settleInTransaction, o as isTerminal, p as checkedDue, r as logs, s as jobActions, t as exchange, u as toJobRecord, v as slotText, w as inSchema, x as textArray, y as writtenSpec } from "./exchange.js";
 import { n as schemaSteps, r as statements, t as functionSet } from "./sql.js";
 import { createInterface } from "node:readline";
 import { getRandomValues } from "node:crypto";
@@ -349,7 +349,7 @@ const engineVerbNames = Object.keys({
 		access: "write",
 		inUserTransaction: false
 	},
-	change: {
+	act: {
 		access: "write",
 		inUserTransaction: false
 	},
@@ -2590,21 +2590,29 @@ async function holder(work, { now: stamp, type, tenant, key }) {
 }
 /** See the contract. */
 async function list(work, input) {
-	const { now, rows, nextCursor } = await pageOf(work, "*", input);
+	if (input.statesOnly === true) {
+		const { now, rows, nextCursor } = await pageOf(work, "states", input);
+		return {
+			now,
+			jobs: [],
+			states: rows.map(({ id, fence, updated_at, dead, ...row }) => ({
+				id,
+				fence,
+				status: statusAt(row, now),
+				updatedAt: updated_at,
+				dead
+			})),
+			nextCursor
+		};
+	}
+	const { now, rows, nextCursor } = await pageOf(work, "all", input);
 	return {
 		now,
 		jobs: rows.map((row) => toJobRecord(row, now)),
 		nextCursor
 	};
 }
-/** One page of the ids that match, by creation, newest first. */
-async function pageOfIds(work, page) {
-	const { rows, nextCursor } = await pageOf(work, "id", page);
-	return {
-		ids: rows.map((row) => row.id),
-		nextCursor
-	};
-}
+const stateColumns = "v.id, v.status, v.due_at, v.fence, v.updated_at, v.dead";
 const tables = {
 	live: ofSet("live"),
 	dead: "duly.dead",
@@ -2637,10 +2645,10 @@ async function pageOf(work, columns, { now: stamp, filter, cursor, limit }) {
 		const from = `${below(inner)} ${until}`;
 		const order = `ORDER BY id DESC LIMIT ${inner.add(limit + 1)}::bigint`;
 		const matches = few.has(table) ? `(SELECT * FROM ${tables[table]} WHERE ${fewCondition(filter, table)} AND ${where} OFFSET 0) few WHERE true ${from}` : `${tables[table]} WHERE ${where} ${from}`;
-		parts.push(columns === "id" ? `(SELECT id FROM ${matches} ${order})` : `(SELECT v.* FROM (SELECT id, seq FROM ${matches} ${order}) p
+		parts.push(columns === "states" && table !== "live" ? `(SELECT id, status, due_at, fence, updated_at, ${table === "dead"} AS dead FROM ${matches} ${order})` : `(SELECT ${columns === "states" ? stateColumns : "v.*"} FROM (SELECT id, seq FROM ${matches} ${order}) p
             JOIN ${ofSet(table === "live" ? "live" : "over")} v ON v.id = p.id AND v.seq = p.seq)`);
 	}
-	const found = parts.length === 0 ? "(SELECT NULL::text AS id WHERE false)" : `${ofSet(columns === "id" ? "selected_ids" : "selected")}($select$${parts.join(" UNION ALL ")}$select$, ${bound.list(inner.values)}, floor.id)`;
+	const found = parts.length === 0 ? "(SELECT NULL::text AS id WHERE false)" : `${ofSet(columns === "states" ? "selected_states" : "selected")}($select$${parts.join(" UNION ALL ")}$select$, ${bound.list(inner.values)}, floor.id)`;
 	const floor = ends.length > 0 ? `coalesce(greatest(${ends.join(", ")}), '')` : `''`;
 	const rows = await work.rowsOnce(`WITH floor AS MATERIALIZED (SELECT ${floor} AS id)
      SELECT ${now} AS now, floor.id AS floor, j.* FROM floor LEFT JOIN LATERAL ${found} j ON true`, bound.values);
@@ -3107,7 +3115,13 @@ function createVacuum({ database, schema, clock }) {
 		}
 	};
 }
-// packages/core/src/engines/postgres/verbs/change.ts
+// packages/core/src/engines/shared/check-action.ts
+/** Refuses the group of an action that this release does not know. */
+function checkAction(action) {
+	if (jobActions.includes(action)) return;
+	throw dulyError("group_refused", { message: `Expected one of ${jobActions.join(", ")} as action, got "${action}".` });
+}
+// packages/core/src/engines/postgres/verbs/act.ts
 /** See the contract. */
 function cancel(work, input) {
 	return eachGroup(input.groups, (group) => ({
@@ -3129,24 +3143,15 @@ function retry(work, input) {
 		note: keepable(group.note)
 	}), (groups) => work.call(statements.call.retry, [input.now ?? null, JSON.stringify(groups)]));
 }
-/** See the contract. The page is read first; what each of its jobs allows is asked again when it is locked. */
-async function change(work, input) {
-	const page = await pageOfIds(work, input);
-	const { now, ids } = await work.call(statements.call.change, [
-		input.now ?? null,
-		JSON.stringify(page.ids),
-		input.action,
-		input.actor,
-		keepable(input.note),
-		input.dryRun
-	]);
-	return {
-		now,
-		changed: ids.length,
-		refused: page.ids.length - ids.length,
-		ids,
-		nextCursor: page.nextCursor
-	};
+/** See the contract. */
+function act(work, input) {
+	return eachGroup(input.groups, (group) => {
+		checkAction(group.action);
+		return {
+			...group,
+			note: keepable(group.note)
+		};
+	}, (groups) => work.call(statements.call.act, [input.now ?? null, JSON.stringify(groups)]));
 }
 // packages/core/src/engines/postgres/verbs/fire.ts
 /** See the contract. */
@@ -4115,10 +4120,10 @@ async function remember(work, input) {
 /** The verbs of this engine. `migrate` is below. */
 const verbs = /* @__PURE__ */ __exportAll({
 	acquire: () => acquire,
+	act: () => act,
 	applySchedules: () => applySchedules,
 	audit: () => audit,
 	cancel: () => cancel,
-	change: () => change,
 	changes: () => changes,
 	claimSchedules: () => claimSchedules,
 	counts: () => counts,
@@ -4136,7 +4141,6 @@ const verbs = /* @__PURE__ */ __exportAll({
 	list: () => list,
 	logs: () => logs,
 	nodes: () => nodes,
-	pageOfIds: () => pageOfIds,
 	prune: () => prune,
 	putExpiring: () => putExpiring,
 	reap: () => reap,

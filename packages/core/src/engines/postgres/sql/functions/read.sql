@@ -20,8 +20,9 @@ BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;
 END $$;
 
--- The same, of which only the ids are wanted.
-CREATE FUNCTION duly.selected_ids(p_sql text, p_values text[], p_floor text) RETURNS TABLE (id text) LANGUAGE plpgsql STABLE
+-- The same, of which only the states are wanted.
+CREATE FUNCTION duly.selected_states(p_sql text, p_values text[], p_floor text)
+RETURNS TABLE (id text, status text, due_at bigint, fence bigint, updated_at bigint, dead boolean) LANGUAGE plpgsql STABLE
 SET jit = off SET enable_seqscan = off AS $$
 BEGIN
   RETURN QUERY EXECUTE p_sql USING p_values, p_floor;

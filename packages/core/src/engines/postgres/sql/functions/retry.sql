@@ -49,6 +49,24 @@ BEGIN
   RETURN duly.changed_item(p_id, 'changed', v_status, p_now);
 END $$;
 
+-- Retries one job. With `expectFence`, a job that has another fence was retried since it was read.
+CREATE FUNCTION duly.retry_target(p_now bigint, p_target jsonb, p_actor text, p_note text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_id text := p_target ->> 'id';
+  v_expected bigint := (p_target ->> 'expectFence')::bigint;
+  v_job duly.jobs;
+  v_ended record;
+  v_brief record;
+BEGIN
+  IF v_expected IS NULL THEN RETURN duly.retry_job(p_now, v_id, p_actor, p_note); END IF;
+  v_job := duly.job_state(v_id);
+  v_ended := duly.ended_state(v_id);
+  IF coalesce(v_job.fence, v_ended.fence) = v_expected THEN RETURN duly.retry_job(p_now, v_id, p_actor, p_note); END IF;
+  -- Neither was found if a retry at the same time brought it back.
+  v_brief := duly.find_brief(v_id);
+  RETURN duly.changed_item(v_id, CASE WHEN v_brief.status IS NULL THEN 'missing' ELSE 'unchanged' END, v_brief.status, v_brief.due_at);
+END $$;
+
 -- call: retry
 CREATE FUNCTION duly.retry(p_now bigint, p_groups jsonb) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
@@ -57,14 +75,14 @@ SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_now bigint := duly.begin(p_now);
   v_group jsonb;
-  v_id text;
+  v_target jsonb;
   v_items json[];
   v_replies json[] := '{}';
 BEGIN
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_items := '{}';
-    FOR v_id IN SELECT * FROM jsonb_array_elements_text(v_group -> 'ids') LOOP
-      v_items := v_items || duly.retry_job(v_now, v_id, v_group ->> 'actor', v_group ->> 'note');
+    FOR v_target IN SELECT * FROM jsonb_array_elements(v_group -> 'targets') LOOP
+      v_items := v_items || duly.retry_target(v_now, v_target, v_group ->> 'actor', v_group ->> 'note');
     END LOOP;
     v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
   END LOOP;

@@ -12,3 +12,10 @@ FROM finished WHERE id = :id
 
 -- name: discard
 UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id
+
+-- What expectations and permission of an action depend on.
+-- name: liveState
+SELECT status, due_at, fence, updated_at, 0 AS dead FROM jobs WHERE id = ?
+
+-- name: finishedState
+SELECT status, due_at, fence, updated_at, dead FROM finished WHERE id = ?

@@ -1,16 +1,18 @@
 import type {
+  ActInput,
   Actor,
+  ActTarget,
   CancelInput,
   ChangedItem,
   ChangedReply,
-  ChangeInput,
-  ChangeReply,
   JobTarget,
   RescheduleInput,
   RetryInput,
+  RetryTarget,
 } from '../../../contract/engine.ts';
-import type { JobStatus } from '../../../contract/job-status.ts';
-import { attemptsOf } from '../../shared/job-row.ts';
+import { allowsAction, type JobAction, type JobStatus } from '../../../contract/job-status.ts';
+import { checkAction } from '../../shared/check-action.ts';
+import { attemptsOf, statusAt } from '../../shared/job-row.ts';
 import { audit } from '../audit.ts';
 import { heldNow, holderOf, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
@@ -20,10 +22,9 @@ import { enter, finish, type JobStateRow, readJobState, setFree } from '../trans
 import type { Work } from '../work.ts';
 import { moveDue } from './enqueue.ts';
 import { dueAtOf, rememberDeletion } from './job-spec.ts';
-import { pageOfIds } from './list.ts';
 
 /** Who does something to a job, and why. */
-interface Act {
+interface By {
   actor: Actor;
   note: string | null;
 }
@@ -56,65 +57,81 @@ function rescheduleJob(work: Work, row: JobStateRow, dueAt: number, actor: Actor
 
 /** See the contract. */
 export function retry(work: Work, input: RetryInput): Omit<ChangedReply, 'now'> {
-  const groups = eachGroup(work, input.groups, (group) => group.ids.map((id) => retryJob(work, id, group)));
+  const groups = eachGroup(work, input.groups, (group) =>
+    group.targets.map((target) => retryTarget(work, target, group)),
+  );
   return { groups };
 }
 
+function retryTarget(work: Work, { id, expectFence }: RetryTarget, by: By): ChangedItem {
+  const found = expectFence === undefined ? undefined : readState(work, id);
+  if (found === undefined || found.fence === expectFence) return retryJob(work, id, by);
+  return { id, result: 'unchanged', status: found.status, dueAt: found.due_at };
+}
+
 /** See the contract. */
-export function change(work: Work, input: ChangeInput): Omit<ChangeReply, 'now'> {
-  const page = pageOfIds(work, input.filter, input.cursor, input.limit);
-  const ids: string[] = [];
-  let refused = 0;
-  for (const id of page.ids) {
-    const applies = input.dryRun ? allows(work, id, input.action) : act(work, id, input);
-    if (applies) ids.push(id);
-    else refused += 1;
+export function act(work: Work, input: ActInput): Omit<ChangedReply, 'now'> {
+  const groups = eachGroup(work, input.groups, ({ action, targets, actor, note }) => {
+    checkAction(action);
+    return targets.map((target) => actOn(work, target, action, { actor, note }));
+  });
+  return { groups };
+}
+
+function actOn(work: Work, target: ActTarget, action: JobAction, by: By): ChangedItem {
+  const { id } = target;
+  const state = readState(work, id);
+  if (state === undefined) return missing(id);
+  const item = { id, status: state.status, dueAt: state.due_at };
+  if (!isAsExpected(work, state, target)) return { ...item, result: 'refused' };
+  if (action === 'cancel' || action === 'terminate')
+    return cancelTarget(work, { id }, action === 'cancel' ? 'ask' : 'terminate', by);
+  // It also knows a job that was retried already.
+  if (action === 'retry') return retryJob(work, id, by);
+  if (!allowsAction(action, { status: state.status, dead: state.dead === 1 }))
+    return { ...item, result: 'refused' };
+  if (action === 'delete') {
+    deleteJob(work, id, by);
+    return { id, result: 'changed', status: null, dueAt: null };
   }
-  return { changed: ids.length, refused, ids, nextCursor: page.nextCursor };
+  work.run(statements.act.discard, { id, now: work.now });
+  auditFinished(work, by, 'discard', id, { dead: true }, { dead: false });
+  return { ...item, result: 'changed' };
 }
 
-function act(work: Work, id: string, input: ChangeInput): boolean {
-  if (!allows(work, id, input.action)) return false;
-  switch (input.action) {
-    case 'cancel':
-    case 'terminate':
-      cancelTarget(work, { id }, input.action === 'cancel' ? 'ask' : 'terminate', input);
-      return true;
-    case 'retry':
-      retryJob(work, id, input);
-      return true;
-    case 'discard':
-      work.run(statements.change.discard, { id, now: work.now });
-      auditFinished(work, input, 'discard', id, { dead: true }, { dead: false });
-      return true;
-    case 'delete':
-      deleteJob(work, id, input);
-      return true;
-  }
+interface StateRow {
+  status: JobStatus;
+  due_at: number;
+  fence: number;
+  updated_at: number;
+  dead: number;
 }
 
-/** Whether an action may be done to a job as it stands. */
-function allows(work: Work, id: string, action: ChangeInput['action']): boolean {
-  const live = readJobState(work, id);
-  if (action === 'cancel' || action === 'terminate') return live !== undefined;
-  // A running job is somebody's: it is cancelled first, then deleted.
-  if (action === 'delete') return live === undefined || live.status !== 'RUNNING';
-  const ended = work.get<{ status: JobStatus; dead: number }>(statements.job.finishedBrief, id);
-  if (ended === undefined) return false;
-  return action === 'retry' ? ended.status !== 'COMPLETED' : ended.dead === 1;
+/** What expectations and permission depend on, wherever the job is. */
+function readState(work: Work, id: string): StateRow | undefined {
+  return (
+    work.get<StateRow>(statements.act.liveState, id) ?? work.get<StateRow>(statements.act.finishedState, id)
+  );
 }
 
-function deleteJob(work: Work, id: string, act: Act): void {
+function isAsExpected(work: Work, row: StateRow, target: ActTarget): boolean {
+  const { expectFence, expectStatus, expectUpdatedAt } = target;
+  if (expectFence !== undefined && row.fence !== expectFence) return false;
+  if (expectStatus !== undefined && statusAt(row, work.now) !== expectStatus) return false;
+  return expectUpdatedAt === undefined || row.status === 'RUNNING' || row.updated_at === expectUpdatedAt;
+}
+
+function deleteJob(work: Work, id: string, by: By): void {
   const live = readJobState(work, id);
   if (live !== undefined) {
-    auditJob(work, act, 'delete', live, null);
+    auditJob(work, by, 'delete', live, null);
     work.run(statements.job.remove, live.seq);
     work.changed(live.id, live.type, 'CANCELLED', 'deleted', live.percent);
     setFree(work, live, 'deleted');
     rememberDeletion(work, { id, status: 'CANCELLED', dueAt: live.due_at });
   } else {
     const row = work.get<JobRow>(statements.job.finished, id) as JobRow;
-    auditFinished(work, act, 'delete', id, { status: row.status }, null);
+    auditFinished(work, by, 'delete', id, { status: row.status }, null);
     work.run(statements.job.removeFinished, id);
     work.changed(row.id, row.type, row.status, 'deleted', row.percent);
     rememberDeletion(work, { id, status: row.status, dueAt: row.due_at });
@@ -130,40 +147,35 @@ function forget(work: Work, id: string): void {
 }
 
 /** Cancels what a target names; a key names its holder and the follow-up behind it. */
-export function cancelTarget(
-  work: Work,
-  target: JobTarget,
-  mode: 'ask' | 'terminate',
-  act: Act,
-): ChangedItem {
+export function cancelTarget(work: Work, target: JobTarget, mode: 'ask' | 'terminate', by: By): ChangedItem {
   if ('key' in target) {
     const at = [target.type, target.tenant ?? '', target.key] as const;
     // Once the holder's time is over the follow-up is what the key names, and then nothing.
     const followId = heldNow(work.get<KeyRow>(statements.dedupe.holder, ...at), work.now)?.follow_id;
     const follow = followId == null ? undefined : readJobState(work, followId);
     // First, or the end of the holder would let it run.
-    if (follow !== undefined) cancelJob(work, follow, mode, act);
+    if (follow !== undefined) cancelJob(work, follow, mode, by);
   }
-  const item = onTarget(work, target, (row) => cancelJob(work, row, mode, act));
+  const item = onTarget(work, target, (row) => cancelJob(work, row, mode, by));
   // A repeat of a cancel that took effect.
   return item.result === 'refused' && item.status === 'CANCELLED' ? { ...item, result: 'unchanged' } : item;
 }
 
 /** Cancels one live job. */
-export function cancelJob(work: Work, row: JobStateRow, mode: 'ask' | 'terminate', act: Act): ChangedItem {
+export function cancelJob(work: Work, row: JobStateRow, mode: 'ask' | 'terminate', by: By): ChangedItem {
   if (row.status === 'RUNNING' && mode === 'ask') {
     if (row.cancel_requested_at !== null) return { ...briefOf(row), result: 'unchanged' };
-    work.run(statements.change.askCancel, { seq: row.seq, now: work.now, actor: act.actor });
-    auditJob(work, act, 'cancel', row, { status: row.status, cancelRequestedAt: work.now });
+    work.run(statements.act.askCancel, { seq: row.seq, now: work.now, actor: by.actor });
+    auditJob(work, by, 'cancel', row, { status: row.status, cancelRequestedAt: work.now });
     work.changed(row.id, row.type, row.status, 'cancel-asked', row.percent);
     work.notifications.add('cancel');
     return { ...briefOf(row), result: 'asked' };
   }
-  auditJob(work, act, mode === 'ask' ? 'cancel' : 'terminate', row, { status: 'CANCELLED' });
+  auditJob(work, by, mode === 'ask' ? 'cancel' : 'terminate', row, { status: 'CANCELLED' });
   finish(work, row, {
     status: 'CANCELLED',
     reason: 'cancelled',
-    cancelledBy: act.actor,
+    cancelledBy: by.actor,
     // A running attempt must not be able to settle any more.
     fence: row.status === 'RUNNING' ? work.fences(1) : row.fence,
   });
@@ -171,7 +183,7 @@ export function cancelJob(work: Work, row: JobStateRow, mode: 'ask' | 'terminate
   return { id: row.id, result: 'changed', status: 'CANCELLED', dueAt: row.due_at };
 }
 
-function retryJob(work: Work, id: string, act: Act): ChangedItem {
+function retryJob(work: Work, id: string, by: By): ChangedItem {
   const live = readJobState(work, id);
   // Still waiting or running: also the answer to a repeat of a retry that took effect.
   if (live !== undefined)
@@ -181,12 +193,12 @@ function retryJob(work: Work, id: string, act: Act): ChangedItem {
   if (row.status === 'COMPLETED') return { id, result: 'refused', status: row.status, dueAt: row.due_at };
   const error = row.error === null ? null : JSON.parse(row.error);
   const attempts = JSON.stringify(attemptsOf(row, error).slice(-50));
-  work.run(statements.change.revive, { id, now: work.now, fence: work.fences(1), attempts });
+  work.run(statements.act.revive, { id, now: work.now, fence: work.fences(1), attempts });
   work.run(statements.job.removeFinished, id);
   const revived = readJobState(work, id) as JobStateRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);
   const status = enter(work, revived, 'retried');
-  auditFinished(work, act, 'retry', id, { status: row.status }, { status });
+  auditFinished(work, by, 'retry', id, { status: row.status }, { status });
   return { id, result: 'changed', status, dueAt: work.now };
 }
 
@@ -218,7 +230,7 @@ function missing(id: string | null): ChangedItem {
 
 function auditJob(
   work: Work,
-  { actor, note }: Act,
+  { actor, note }: By,
   action: string,
   row: JobStateRow,
   after: object | null,
@@ -229,7 +241,7 @@ function auditJob(
 
 function auditFinished(
   work: Work,
-  { actor, note }: Act,
+  { actor, note }: By,
   action: string,
   id: string,
   before: object,
