@@ -15,6 +15,7 @@ import {
   actOn,
   auditOf,
   cancel,
+  claim,
   claimOne,
   create,
   createAll,
@@ -35,6 +36,7 @@ export function actListedTests(test: DefineTest): void {
   sameStatusTests(test);
   sameFenceTests(test);
   listTests(test);
+  actRaceTests(test);
 }
 
 function expectationTests(test: DefineTest): void {
@@ -237,4 +239,44 @@ function listTests(test: DefineTest): void {
       assert.deepEqual(changed.sort(), ids.sort());
     });
   }
+}
+
+function actRaceTests(test: DefineTest): void {
+  test('a listed job is claimed or cancelled, and never both', async ({ engine, openPeer }) => {
+    const peer = await openPeer();
+    await createAll(
+      engine,
+      Array.from({ length: 60 }, () => jobSpec()),
+    );
+    const targets = (await listStates(engine, { status: ['PENDING'] })).map(targetOf);
+    const cancelSome = (from: number) => actOn(peer, 'cancel', targets.slice(from, from + 10));
+    const [leases, ...replies] = await Promise.all([
+      Promise.all([1, 2, 3, 4].map(() => claim(engine, { limit: 10 }))),
+      ...[0, 10, 20, 30, 40, 50].map(cancelSome),
+    ]);
+    const claimed = new Set(leases.flat().map(({ id }) => id));
+    for (const { id, result } of replies.flat()) {
+      const isClaimed = claimed.has(id as string);
+      assert.equal(result, isClaimed ? 'refused' : 'changed');
+      const { status, cancelRequestedAt } = await read(engine, id as string);
+      assert.deepEqual([status, cancelRequestedAt], [isClaimed ? 'RUNNING' : 'CANCELLED', null]);
+    }
+  });
+
+  test('a dead letter that several calls retry at once comes back once', async ({ engine, openPeer }) => {
+    const peer = await openPeer();
+    for (let round = 0; round < 10; round += 1) {
+      const { id, fence } = await createFailed(engine);
+      const target = await listedTarget(engine, id);
+      const items = await Promise.all([
+        retry(engine, id, t0, { expectFence: fence }),
+        actOnOne(peer, 'retry', target),
+        retry(peer, id, t0, { expectFence: fence }),
+        actOnOne(engine, 'retry', target),
+      ]);
+      assert.equal(items.filter(({ result }) => result === 'changed').length, 1);
+      assert.equal((await auditOf(engine, `job:${id}`)).length, 1);
+      await finish(engine, await claimOne(engine), 'COMPLETED');
+    }
+  });
 }
