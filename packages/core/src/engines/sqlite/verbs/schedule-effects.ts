@@ -4,7 +4,7 @@ import type { FireGroup, JobSpec, SlotRow } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import { readJobState } from '../job-state.ts';
 import type { Work } from '../work.ts';
-import { cancelJob } from './change.ts';
+import { cancelJob } from './act.ts';
 
 /** Cancels the runs that a decision or an edit ends. */
 export function endOthers(work: Work, others: FireGroup['cancel'], actor: string): void {
