@@ -6,6 +6,7 @@ import type {
   JobSpec,
 } from '../../../contract/engine.ts';
 import type { JobStatus } from '../../../contract/job-status.ts';
+import { isPlain } from '../../../lifecycle/is-plain.ts';
 import { heldNow, type KeyRow } from '../dedupe.ts';
 import { statements } from '../generated.ts';
 import { eachGroup } from '../groups.ts';
@@ -22,7 +23,7 @@ import {
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { claimReady, peek } from './claim.ts';
-import { dueAtOf, existing, findDeleted, isPlain, type KnownRow, sameJob } from './job-spec.ts';
+import { dueAtOf, existing, findDeleted, type KnownRow, sameJob } from './job-spec.ts';
 import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 /** See the contract. */

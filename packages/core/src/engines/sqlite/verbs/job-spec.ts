@@ -17,11 +17,6 @@ export function dueAtOf(work: Work, due: Due): number {
   });
 }
 
-/** Whether creating it touches no other job. */
-export function isPlain(spec: JobSpec): boolean {
-  return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
-}
-
 // A call whose reply was lost is repeated within seconds. A process that was suspended may repeat it hours later.
 const deletionMs = 24 * 60 * 60_000;
 

@@ -15,6 +15,7 @@ import type {
   SlotsInput,
   SlotsReply,
 } from '../../../contract/engine.ts';
+import { isPlain } from '../../../lifecycle/is-plain.ts';
 import { type ScheduleColumns, toScheduleRecord } from '../../shared/schedule-row.ts';
 import { audit } from '../audit.ts';
 import { readCompacted } from '../compact-ledger.ts';
@@ -24,7 +25,6 @@ import { readJobState } from '../job-state.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './act.ts';
 import { claimCreated, createJob } from './enqueue.ts';
-import { isPlain } from './job-spec.ts';
 import { addSlot, allWait, endOthers, setSlotDetails, waitsInVain } from './schedule-effects.ts';
 import { type LeasedTuple, leaseDue, leaseNamed, nextDueAt, toClaimed } from './schedule-lease.ts';
 import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';

@@ -1,8 +1,9 @@
 import type { ClaimedJob, ClaimRequest, EnqueuedItem, JobSpec } from '../../../contract/engine.ts';
+import { isPlain } from '../../../lifecycle/is-plain.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
 import { emptyClaim, peek } from './claim.ts';
-import { dueAtOf, existing, isPlain } from './job-spec.ts';
+import { dueAtOf, existing } from './job-spec.ts';
 
 /** Jobs that are created and claimed in one step. */
 export interface TakeAtOnce {
