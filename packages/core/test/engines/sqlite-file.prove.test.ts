@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
 import { type EngineConformanceOptions, engineConformance } from '@duly/conformance';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Engine } from '../../src/contract/engine.ts';
+import { openSqliteEngine } from '../../src/engines/sqlite/index.ts';
 import { openStore } from '../../src/store/thread/open-store.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'duly-conformance-'));
@@ -14,12 +16,15 @@ const urls = new WeakMap<Engine, string>();
 let fileCount = 0;
 
 /** How the suite opens files; `parameters` are those of their address. */
-function onFiles(parameters: string): EngineConformanceOptions {
+function onFiles(
+  parameters: string,
+  open: (url: string) => Promise<{ engine: Engine }> = openStore,
+): EngineConformanceOptions {
   return {
     open: async () => {
       fileCount += 1;
       const url = `sqlite:${join(folder, `${fileCount}.db`)}${parameters}`;
-      const { engine } = await openStore(url);
+      const { engine } = await open(url);
       urls.set(engine, url);
       return engine;
     },
@@ -80,3 +85,19 @@ engineConformance('sqlite file, in its thread', {
 });
 
 engineConformance('sqlite file', { ...onFiles('?inline=1'), asks: (chapter) => !inThread.has(chapter) });
+
+// All other chapters run without the plain branches in memory: sqlite/plain-off.prove.test.ts.
+engineConformance('sqlite file, plain branches off', {
+  ...onFiles('', async (url) => {
+    const path = url.slice('sqlite:'.length);
+    return { engine: await openSqliteEngine({ path, clock: systemClock, hasPlainBranches: false }) };
+  }),
+  asks: (chapter) => chapter === 'user transactions',
+  skip: [
+    ...oneWriter,
+    {
+      test: 'user transactions: whoever listens is told after the commit',
+      reason: 'The engine answers in this thread, so asking it leaves no turn in which its file is watched.',
+    },
+  ],
+});

@@ -40,6 +40,8 @@ export interface SqliteEngineOptions {
   boot?: string;
   /** An open database to use instead of opening the path; only the simulation sets it. */
   opened?: OpenedDatabase;
+  /** Whether inserts and claims take their plain branch where they can, default true; only tests turn it off. */
+  hasPlainBranches?: boolean;
 }
 
 // A wall clock that is off by more causes a warning.
@@ -130,10 +132,10 @@ export async function openSqliteEngine(options: SqliteEngineOptions): Promise<En
 /** Creates what the database lacks and connects the store's clock. Closes the database if this fails. */
 function prepareConnection(
   db: SqliteDatabase,
-  { path, clock, boot, busyMs }: SqliteEngineOptions & { busyMs: number },
+  { path, clock, boot, busyMs, hasPlainBranches = true }: SqliteEngineOptions & { busyMs: number },
   warnings: string[],
 ): Connection {
-  const connection = new Connection(db, path);
+  const connection = new Connection(db, path, hasPlainBranches);
   try {
     const storeClock = prepareStore(db, path, clock, boot ?? readBootId(clock));
     // From here on, `write` of the calls repeats a write instead of waiting in SQLite.

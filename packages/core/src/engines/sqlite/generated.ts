@@ -37,6 +37,10 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version > ? AND version <= 
     nextQueue: `SELECT queue FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? ORDER BY queue LIMIT 1`,
     highestSolo: `SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL`,
+    onlyLane: `SELECT type, version, queue, (type, version, queue) = (
+  SELECT type, version, queue FROM jobs INDEXED BY jobs_ready
+  WHERE rank IS NOT NULL AND solo = 0 ORDER BY type DESC, version DESC, queue DESC LIMIT 1)
+FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 0 ORDER BY type, version, queue LIMIT 1`,
     heads: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0`,
     headsInTime: `SELECT seq, rank FROM jobs INDEXED BY jobs_ready

@@ -24,6 +24,8 @@ export interface UserTransactionOptions {
   clock: Clock;
   /** Names the boot of the machine; only tests set it. */
   boot?: string;
+  /** As in the options of the engine. */
+  hasPlainBranches?: boolean;
   watchTransaction(watched: WatchedTransaction): void;
 }
 
@@ -99,7 +101,7 @@ class UserConnection {
         return db.isTransaction;
       },
     };
-    this.#connection = new Connection(ours, options.path);
+    this.#connection = new Connection(ours, options.path, options.hasPlainBranches);
     this.#connection.useClock(openStoreClock(ours, clock, options.boot ?? readBootId(clock)));
   }
 

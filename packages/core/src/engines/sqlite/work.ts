@@ -32,6 +32,8 @@ export class Work {
   readonly now: number;
   readonly steady: number;
   readonly notifications = new Set<Notification>();
+  /** Whether inserts and claims take their plain branch where they can. */
+  readonly hasPlainBranches: boolean;
   #changes: ChangeEntry[] = [];
   #pauses: Pauses | null = null;
   #policy: JobPolicy | null = null;
@@ -40,6 +42,7 @@ export class Work {
 
   constructor(connection: Connection, { now, steady }: StoreInstant) {
     this.#connection = connection;
+    this.hasPlainBranches = connection.hasPlainBranches;
     this.now = now;
     this.steady = steady;
   }
@@ -143,14 +146,16 @@ export class Work {
 export class Connection {
   readonly db: SqliteDatabase;
   readonly path: string;
+  readonly hasPlainBranches: boolean;
   #clock: StoreClock | undefined;
   #walSpace: WalSpace | undefined;
   #statements = new Map<string, SqliteStatement>();
   #tupleStatements = new Map<string, SqliteStatement>();
 
-  constructor(db: SqliteDatabase, path: string) {
+  constructor(db: SqliteDatabase, path: string, hasPlainBranches = true) {
     this.db = db;
     this.path = path;
+    this.hasPlainBranches = hasPlainBranches;
   }
 
   /** Sets the clock, once the schema that holds it is there. */

@@ -1,80 +1,19 @@
-import type { ClaimedJob, ClaimRequest, JobFieldValue, JobSlot } from '../../../contract/engine.ts';
+import type { ClaimedJob, ClaimRequest } from '../../../contract/engine.ts';
+import { type LeasedRow, toClaimedJob } from '../claimed-job.ts';
 import { statements } from '../generated.ts';
 import { noPauses } from '../pauses.ts';
 import { expireOverdue, promote } from '../transitions.ts';
 import type { Work } from '../work.ts';
-
-/** The columns of a job under lease, in the order of the statements that read one. */
-export type LeasedRow = [
-  // {{job.claim | %field: JobFieldValue<'%field'>, | policy=policy: string, | claimedAt=claimedAt: number,}}
-  id: JobFieldValue<'id'>,
-  type: JobFieldValue<'type'>,
-  version: JobFieldValue<'version'>,
-  queue: JobFieldValue<'queue'>,
-  tenant: JobFieldValue<'tenant'>,
-  priority: JobFieldValue<'priority'>,
-  input: JobFieldValue<'input'>,
-  metadata: JobFieldValue<'metadata'>,
-  policy: string,
-  fence: JobFieldValue<'fence'>,
-  attempt: JobFieldValue<'attempt'>,
-  spent: JobFieldValue<'spent'>,
-  maxAttempts: JobFieldValue<'maxAttempts'>,
-  losses: JobFieldValue<'losses'>,
-  begunLosses: JobFieldValue<'begunLosses'>,
-  begunAt: JobFieldValue<'begunAt'>,
-  createdAt: JobFieldValue<'createdAt'>,
-  dueAt: JobFieldValue<'dueAt'>,
-  claimedAt: number,
-  origin: JobFieldValue<'origin'>,
-  slot: JobFieldValue<'slot'>,
-  parentId: JobFieldValue<'parentId'>,
-  parentKey: JobFieldValue<'parentKey'>,
-  cancelRequestedAt: JobFieldValue<'cancelRequestedAt'>,
-  // {{/job}}
-];
-
-/** A leased row as the contract has it. */
-export function toClaimedJob(work: Work, row: LeasedRow): ClaimedJob {
-  return {
-    // {{job.claim | %field: row[%n], | policy=policy: work.policy(row[%n]), | begunAt=begun: row[%n] !== null,
-    //   | slot=slot: row[%n] === null ? null : (JSON.parse(row[%n]) as JobSlot),
-    //   | parentId=parent: row[%n] === null ? null : { id: row[%n], key: row[%next] }, | parentKey=}}
-    id: row[0],
-    type: row[1],
-    version: row[2],
-    queue: row[3],
-    tenant: row[4],
-    priority: row[5],
-    input: row[6],
-    metadata: row[7],
-    policy: work.policy(row[8]),
-    fence: row[9],
-    attempt: row[10],
-    spent: row[11],
-    maxAttempts: row[12],
-    losses: row[13],
-    begunLosses: row[14],
-    begun: row[15] !== null,
-    createdAt: row[16],
-    dueAt: row[17],
-    claimedAt: row[18],
-    origin: row[19],
-    slot: row[20] === null ? null : (JSON.parse(row[20]) as JobSlot),
-    parent: row[21] === null ? null : { id: row[21], key: row[22] },
-    cancelRequestedAt: row[23],
-    // {{/job}}
-  };
-}
 
 /** What a claim found. */
 export interface ClaimResult {
   claimed: ClaimedJob[];
   more: boolean;
   soloSinceAt: number | null;
+  nextDueAt: number | null;
 }
 
-/** What a claim may take: lanes, each with its task's limit. */
+/** Ready jobs of one task, version and queue. */
 interface Lane {
   type: string;
   version: number;
@@ -127,38 +66,103 @@ export function peek(work: Work, tasks: ClaimRequest['tasks']): ClaimPeek {
 }
 
 /** Whether only ready jobs matter: nothing is paused, overdue or due. */
-export function isReadyOnly({ isPaused, isOverdue, isDue }: ClaimPeek): boolean {
+function isReadyOnly({ isPaused, isOverdue, isDue }: ClaimPeek): boolean {
   return !isPaused && !isOverdue && !isDue;
 }
 
 /** Reply of an empty claim, or null if a transaction is needed. */
-export function emptyClaim(peeked: ClaimPeek): (ClaimResult & { nextDueAt: number | null }) | null {
+export function emptyClaim(peeked: ClaimPeek): ClaimResult | null {
   if (peeked.solo !== null || !isReadyOnly(peeked)) return null;
   return { claimed: [], more: false, soloSinceAt: null, nextDueAt: peeked.dueAt };
 }
 
 /** Takes ready jobs by rank for one worker. */
-export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, repeat: boolean): ClaimResult {
-  if (repeat) {
-    const before = work.tuples<LeasedRow>(statements.claim.byToken, claim.token);
-    if (before.length > 0) {
-      return { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null };
-    }
+export function claim(work: Work, request: ClaimRequest, repeat: boolean): ClaimResult {
+  const peeked = peek(work, request.tasks);
+  // Plain: all that is ready is in one lane, and nothing is paused, due, or left over from a lost attempt or an
+  // earlier call, so the first jobs of that lane are the answer. Full: jobs are promoted and ended first, and
+  // several lanes merged.
+  const lane = repeat ? null : findPlainLane(work, request, peeked);
+  return lane === null ? claimFull(work, request, peeked, repeat) : claimPlain(work, request, lane, peeked);
+}
+
+/** When the next job of these tasks falls due, or a pause ends. */
+function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
+  let next: number | null = work.pauses().nextEndAt;
+  for (const { type } of tasks) {
+    const [at] = work.tuple<[number | null]>(statements.job.nextDue, type) as [number | null];
+    if (at !== null && (next === null || at < next)) next = at;
   }
-  const { isAllPromoted, isAllExpired } = createDueReady(work, claim, peeked);
+  return next;
+}
+
+/** A lane with the number of jobs that a claim may take from it. */
+interface PlainLane extends Lane {
+  limit: number;
+}
+
+/** The lane of a plain claim; null: the claim is full. */
+function findPlainLane(
+  work: Work,
+  { tasks, queues, limit }: ClaimRequest,
+  peeked: ClaimPeek,
+): PlainLane | null {
+  if (!work.hasPlainBranches || limit <= 0) return null;
+  if (peeked.solo !== ordinary || !isReadyOnly(peeked)) return null;
+  const lane = work.tuple<[type: string, version: number, queue: string, isOnly: 0 | 1]>(
+    statements.claim.onlyLane,
+  );
+  if (lane === undefined || lane[3] === 0) return null;
+  const [type, version, queue] = lane;
+  const task = tasks.find((one) => one.type === type);
+  if (task === undefined || task.limit <= 0 || version > task.version) return null;
+  if (queues !== null && !queues.includes(queue)) return null;
+  return { type, version, queue, limit: Math.min(limit, task.limit) };
+}
+
+function claimPlain(
+  work: Work,
+  request: ClaimRequest,
+  { type, version, queue, limit }: PlainLane,
+  { dueAt }: ClaimPeek,
+): ClaimResult {
+  const lane = [ordinary, type, version, queue] as const;
+  // One more than wanted tells whether there is more.
+  const heads = work.tuples<[seq: number, rank: number]>(statements.claim.heads, ...lane, limit + 1);
+  const seqs = heads.slice(0, limit).map(([seq]) => seq);
+  const claimed = takeAll(work, request, seqs);
+  return { claimed, more: heads.length > request.limit, soloSinceAt: null, nextDueAt: dueAt };
+}
+
+function claimFull(work: Work, request: ClaimRequest, peeked: ClaimPeek, repeat: boolean): ClaimResult {
+  const nothing = repeat ? null : emptyClaim(peeked);
+  if (nothing !== null) return nothing;
+  const before = repeat ? work.tuples<LeasedRow>(statements.claim.byToken, request.token) : [];
+  const found =
+    before.length > 0
+      ? { claimed: before.map((row) => toClaimedJob(work, row)), more: true, soloSinceAt: null }
+      : takeByRank(work, request, peeked);
+  // What is taken was ready: what waits for its time has not changed.
+  const isUnchanged = isReadyOnly(peeked);
+  return { ...found, nextDueAt: isUnchanged ? peeked.dueAt : nextDueAt(work, request.tasks) };
+}
+
+/** Ends and promotes what is due, and takes the first jobs of all open lanes. */
+function takeByRank(work: Work, request: ClaimRequest, peeked: ClaimPeek): Omit<ClaimResult, 'nextDueAt'> {
+  const { isAllPromoted, isAllExpired } = createDueReady(work, request, peeked);
   const pauses = peeked.isPaused ? work.pauses() : noPauses;
   if (pauses.all) return { claimed: [], more: false, soloSinceAt: null };
-  const tasks = claim.tasks.filter((task) => task.limit > 0 && !pauses.types.has(task.type));
+  const tasks = request.tasks.filter((task) => task.limit > 0 && !pauses.types.has(task.type));
   const isOpen = (queue: string) =>
-    !pauses.queues.has(queue) && (claim.queues === null || claim.queues.includes(queue));
+    !pauses.queues.has(queue) && (request.queues === null || request.queues.includes(queue));
 
   const hasSuspects = ((isReadyOnly(peeked) ? peeked.solo : highestSolo(work)) ?? ordinary) > ordinary;
-  const solo = hasSuspects ? findSolo(work, { claim, tasks, isOpen }) : noSolo;
+  const solo = hasSuspects ? findSolo(work, { request, tasks, isOpen }) : noSolo;
   if (solo.taken !== null)
-    return { claimed: [take(work, claim, solo.taken, work.fences(1))], more: true, soloSinceAt: null };
+    return { claimed: takeAll(work, request, [solo.taken]), more: true, soloSinceAt: null };
 
   // Takes nothing, and only asks what is there.
-  if (claim.limit <= 0) {
+  if (request.limit <= 0) {
     const levels = hasSuspects ? [ordinary, claimedAlone, aloneInProcess] : [ordinary];
     const more = levels.some((level) => findLanes(work, level, tasks, isOpen).length > 0);
     return { claimed: [], more, soloSinceAt: solo.sinceAt };
@@ -166,19 +170,16 @@ export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, r
 
   const limits = limitsOf(tasks);
   const lanes = findLanes(work, ordinary, tasks, isOpen);
-  const found = mergeHeads(work, { level: ordinary, lanes, limit: claim.limit, limits, isAllExpired });
+  const found = mergeHeads(work, { level: ordinary, lanes, limit: request.limit, limits, isAllExpired });
   const suspect = hasSuspects
     ? headOf(work, claimedAlone, findLanes(work, claimedAlone, tasks, isOpen), limits)
     : undefined;
   // A job that was lost before is claimed alone, when it reaches the head.
   if (suspect !== undefined && (found.heads[0] === undefined || suspect.rank <= found.heads[0].rank)) {
-    return {
-      claimed: [take(work, claim, suspect.seq, work.fences(1))],
-      more: true,
-      soloSinceAt: solo.sinceAt,
-    };
+    return { claimed: takeAll(work, request, [suspect.seq]), more: true, soloSinceAt: solo.sinceAt };
   }
-  const claimed = takeAll(work, claim, found.heads);
+  const seqs = found.heads.map(({ seq }) => seq);
+  const claimed = takeAll(work, request, seqs);
   const more = found.more || suspect !== undefined || !isAllPromoted || !isAllExpired;
   return { claimed, more, soloSinceAt: solo.sinceAt };
 }
@@ -186,14 +187,14 @@ export function claimReady(work: Work, claim: ClaimRequest, peeked: ClaimPeek, r
 /** Ends what is overdue and promotes what is due, where there is any; tells whether that was all. */
 function createDueReady(
   work: Work,
-  claim: ClaimRequest,
+  request: ClaimRequest,
   { isOverdue, isDue }: ClaimPeek,
 ): { isAllPromoted: boolean; isAllExpired: boolean } {
   const isAllExpired = !isOverdue || expireOverdue(work, expireMax) < expireMax;
   // What an end sets free may be due.
   if (!isOverdue && !isDue) return { isAllPromoted: true, isAllExpired };
-  const types = claim.tasks.map(({ type }) => type);
-  const { isAll } = promote(work, types, Math.max(promoteMin, claim.limit));
+  const types = request.tasks.map(({ type }) => type);
+  const { isAll } = promote(work, types, Math.max(promoteMin, request.limit));
   return { isAllPromoted: isAll, isAllExpired };
 }
 
@@ -203,46 +204,51 @@ function highestSolo(work: Work): number | null {
 
 const noSolo = { taken: null, sinceAt: null } as const;
 
-function take(work: Work, claim: ClaimRequest, seq: number, fence: number): ClaimedJob {
+/** For so few a statement each is cheaper than a list. */
+const listMin = 4;
+
+/** Takes these jobs, in this order. */
+function takeAll(work: Work, request: ClaimRequest, seqs: number[]): ClaimedJob[] {
+  if (seqs.length === 0) return [];
+  const fence = work.fences(seqs.length);
+  const rows =
+    seqs.length < listMin
+      ? seqs.map((seq, i) => takeOne(work, request, seq, fence + i))
+      : takeMany(work, request, seqs, fence);
+  return rows.map((row) => {
+    const job = toClaimedJob(work, row);
+    work.changed(job.id, job.type, 'RUNNING', 'claimed', 0);
+    return job;
+  });
+}
+
+function takeOne(work: Work, request: ClaimRequest, seq: number, fence: number): LeasedRow {
   const { now, steady } = work;
-  const row = work.tuple<LeasedRow>(
+  return work.tuple<LeasedRow>(
     statements.claim.take,
     fence,
-    steady + claim.leaseMs,
-    claim.token,
-    claim.node,
+    steady + request.leaseMs,
+    request.token,
+    request.node,
     now,
     now,
     now,
     now,
     seq,
   ) as LeasedRow;
-  work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
-  return toClaimedJob(work, row);
 }
 
-/** For so few a statement each is cheaper than a list. */
-const listMin = 4;
-
-/** Takes these, in this order. */
-function takeAll(work: Work, claim: ClaimRequest, heads: Head[]): ClaimedJob[] {
-  if (heads.length === 0) return [];
-  const fence = work.fences(heads.length);
-  if (heads.length < listMin) return heads.map(({ seq }, i) => take(work, claim, seq, fence + i));
-  const seqs = JSON.stringify(heads.map(({ seq }) => seq));
+function takeMany(work: Work, request: ClaimRequest, seqs: number[], fence: number): LeasedRow[] {
+  const list = JSON.stringify(seqs);
   work.run(statements.claim.takeMany, {
     fence,
-    leaseUntil: work.steady + claim.leaseMs,
-    token: claim.token,
-    node: claim.node,
+    leaseUntil: work.steady + request.leaseMs,
+    token: request.token,
+    node: request.node,
     now: work.now,
-    seqs,
+    seqs: list,
   });
-  const rows = work.tuples<LeasedRow>(statements.claim.taken, seqs);
-  return rows.map((row) => {
-    work.changed(row[0], row[1], 'RUNNING', 'claimed', 0);
-    return toClaimedJob(work, row);
-  });
+  return work.tuples<LeasedRow>(statements.claim.taken, list);
 }
 
 function limitsOf(tasks: ClaimRequest['tasks']): Map<string, number> {
@@ -335,14 +341,14 @@ function mergeHeads(
 function findSolo(
   work: Work,
   {
-    claim,
+    request,
     tasks,
     isOpen,
-  }: { claim: ClaimRequest; tasks: ClaimRequest['tasks']; isOpen: (queue: string) => boolean },
+  }: { request: ClaimRequest; tasks: ClaimRequest['tasks']; isOpen: (queue: string) => boolean },
 ): { taken: number | null; sinceAt: number | null } {
   const lanes = findLanes(work, aloneInProcess, tasks, isOpen);
   if (lanes.length === 0) return { taken: null, sinceAt: null };
-  if (claim.idle && claim.limit > 0) {
+  if (request.idle && request.limit > 0) {
     const head = headOf(work, aloneInProcess, lanes, limitsOf(tasks));
     if (head !== undefined) return { taken: head.seq, sinceAt: null };
   }

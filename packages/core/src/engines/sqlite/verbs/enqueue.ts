@@ -22,7 +22,7 @@ import {
   serialRef,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { claimReady, peek } from './claim.ts';
+import { claim } from './claim.ts';
 import { dueAtOf, existing, findDeleted, type KnownRow, sameJob } from './job-spec.ts';
 import { insertAllTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
@@ -55,11 +55,11 @@ export function enqueue(work: Work, input: EnqueueInput): Omit<EnqueueReply, 'no
  */
 export function claimCreated(
   work: Work,
-  { claim, repeat = false }: Pick<EnqueueInput, 'claim' | 'repeat'>,
+  { claim: request, repeat = false }: Pick<EnqueueInput, 'claim' | 'repeat'>,
   created: JobSpec[] | null,
 ): ClaimedJob[] {
-  if (claim === undefined) return [];
-  const { claimed } = claimReady(work, claim, peek(work, claim.tasks), repeat);
+  if (request === undefined) return [];
+  const { claimed } = claim(work, request, repeat);
   if (created !== null && created.length <= claimed.length) {
     const taken = new Set(claimed.map(({ id }) => id));
     if (created.every(({ id }) => taken.has(id))) work.notifications.delete('jobs');

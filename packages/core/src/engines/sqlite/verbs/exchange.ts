@@ -1,4 +1,4 @@
-import type { ClaimRequest, ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
+import type { ExchangeInput, ExchangeReply, Settlement } from '../../../contract/engine.ts';
 import { canTransition, isTerminal } from '../../../contract/job-status.ts';
 import { attemptsOf } from '../../shared/job-row.ts';
 import { statements } from '../generated.ts';
@@ -15,7 +15,7 @@ import {
   readJobState,
 } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { claimReady, emptyClaim, isReadyOnly, peek } from './claim.ts';
+import { claim, emptyClaim, peek } from './claim.ts';
 import { dueAtOf } from './job-spec.ts';
 import { appendLogs } from './report.ts';
 
@@ -23,35 +23,18 @@ import { appendLogs } from './report.ts';
 export function exchange(work: Work, input: ExchangeInput): Omit<ExchangeReply, 'now'> {
   const repeat = input.repeat === true;
   const settled = settleAll(work, input.settle, repeat);
-  const { claim } = input;
-  if (claim === null) return { settled, claimed: [], more: false, soloSinceAt: null, nextDueAt: null };
-  const peeked = peek(work, claim.tasks);
-  const nothing = repeat ? null : emptyClaim(peeked);
-  if (nothing !== null) return { settled, ...nothing };
-  const found = claimReady(work, claim, peeked, repeat);
-  // What is taken was ready: what waits for its time has not changed.
-  const nextAt = isReadyOnly(peeked) ? peeked.dueAt : nextDueAt(work, claim.tasks);
-  return { settled, ...found, nextDueAt: nextAt };
+  if (input.claim === null) return { settled, claimed: [], more: false, soloSinceAt: null, nextDueAt: null };
+  return { settled, ...claim(work, input.claim, repeat) };
 }
 
 /** Reply of an empty claim, read without a transaction; null: a transaction is needed. */
 export function checkExchange(
   work: Work,
-  { settle: ended, claim, repeat }: ExchangeInput,
+  { settle: ended, claim: request, repeat }: ExchangeInput,
 ): Omit<ExchangeReply, 'now'> | null {
-  if (ended.length > 0 || claim === null || repeat === true) return null;
-  const nothing = emptyClaim(peek(work, claim.tasks));
+  if (ended.length > 0 || request === null || repeat === true) return null;
+  const nothing = emptyClaim(peek(work, request.tasks));
   return nothing && { settled: [], ...nothing };
-}
-
-/** When the next job of these tasks falls due, or a pause ends. */
-function nextDueAt(work: Work, tasks: ClaimRequest['tasks']): number | null {
-  let next: number | null = work.pauses().nextEndAt;
-  for (const { type } of tasks) {
-    const [at] = work.tuple<[number | null]>(statements.job.nextDue, type) as [number | null];
-    if (at !== null && (next === null || at < next)) next = at;
-  }
-  return next;
 }
 
 /** For so few one by one is cheaper than a list. */

@@ -5,10 +5,10 @@ import type {
   ReapInput,
   ReapReply,
 } from '../../../contract/engine.ts';
+import { type LeasedRow, toClaimedJob } from '../claimed-job.ts';
 import { statements } from '../generated.ts';
 import { expireOverdue, promote, waitingTypes } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { type LeasedRow, toClaimedJob } from './claim.ts';
 
 /** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */
 export function heartbeat(work: Work, input: HeartbeatInput): Omit<HeartbeatReply, 'now'> {

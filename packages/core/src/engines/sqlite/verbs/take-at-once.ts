@@ -20,7 +20,8 @@ export interface TakeAtOnce {
  * created first and then claimed like all others.
  */
 export function takeAtOnce(work: Work, claim: ClaimRequest | undefined, specs: JobSpec[]): TakeAtOnce | null {
-  if (claim === undefined || specs.length === 0 || specs.length > claim.limit) return null;
+  if (!work.hasPlainBranches || claim === undefined || specs.length === 0 || specs.length > claim.limit)
+    return null;
   const left = new Map(claim.tasks.map(({ type, version, limit }) => [type, { version, limit }]));
   for (const spec of specs) {
     const task = left.get(spec.type);

@@ -14,6 +14,13 @@ WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue > ? O
 -- name: highestSolo
 SELECT max(solo) FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL
 
+-- The lane of the first ready job, and whether the last ready job is in the same: then there is no other lane.
+-- name: onlyLane
+SELECT type, version, queue, (type, version, queue) = (
+  SELECT type, version, queue FROM jobs INDEXED BY jobs_ready
+  WHERE rank IS NOT NULL AND solo = 0 ORDER BY type DESC, version DESC, queue DESC LIMIT 1)
+FROM jobs INDEXED BY jobs_ready WHERE rank IS NOT NULL AND solo = 0 ORDER BY type, version, queue LIMIT 1
+
 -- name: heads
 SELECT seq, rank FROM jobs INDEXED BY jobs_ready
 WHERE rank IS NOT NULL AND solo = ? AND type = ? AND version = ? AND queue = ? ORDER BY rank, seq LIMIT ? + 0
