@@ -1,4 +1,4 @@
-import type { ClaimedJob, JobFieldValue, JobSlot } from '../../contract/engine.ts';
+import type { ClaimedJob, JobFieldValue, JobSlot, JobSpec } from '../../contract/engine.ts';
 import type { Work } from './work.ts';
 
 /** The columns of a job under lease, in the order of the statements that read one. */
@@ -60,6 +60,40 @@ export function toClaimedJob(work: Work, row: LeasedRow): ClaimedJob {
     slot: row[20] === null ? null : (JSON.parse(row[20]) as JobSlot),
     parent: row[21] === null ? null : { id: row[21], key: row[22] },
     cancelRequestedAt: row[23],
+    // {{/job}}
+  };
+}
+
+/** The same of a plain job that is inserted under its first lease, which need not be read back. */
+export function toFirstClaim({ now }: Work, spec: JobSpec, dueAt: number, fence: number): ClaimedJob {
+  return {
+    // {{job.claim | %field: spec.%field, | fence=fence, | attempt=attempt: 1, | spent=spent: 0,
+    //   | maxAttempts=maxAttempts: spec.policy.maxAttempts, | losses=losses: 0, | begunLosses=begunLosses: 0,
+    //   | begunAt=begun: false, | createdAt=createdAt: now, | dueAt=dueAt, | claimedAt=claimedAt: now,
+    //   | parentId=parent: null, | parentKey= | cancelRequestedAt=cancelRequestedAt: null,}}
+    id: spec.id,
+    type: spec.type,
+    version: spec.version,
+    queue: spec.queue,
+    tenant: spec.tenant,
+    priority: spec.priority,
+    input: spec.input,
+    metadata: spec.metadata,
+    policy: spec.policy,
+    fence,
+    attempt: 1,
+    spent: 0,
+    maxAttempts: spec.policy.maxAttempts,
+    losses: 0,
+    begunLosses: 0,
+    begun: false,
+    createdAt: now,
+    dueAt,
+    claimedAt: now,
+    origin: spec.origin,
+    slot: spec.slot,
+    parent: null,
+    cancelRequestedAt: null,
     // {{/job}}
   };
 }

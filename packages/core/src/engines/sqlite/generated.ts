@@ -6,10 +6,9 @@ export const statements = {
     askCancel: `UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cancelled_by = coalesce(cancelled_by, :actor),
   updated_at = :now
 WHERE seq = :seq`,
-    revive: `INSERT INTO jobs (created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts, attempts)
-SELECT created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, 'SCHEDULED', 'retried', :now, :now, :fence,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
-FROM finished WHERE id = :id`,
+    revive: `UPDATE jobs SET created_at = ended.created_at, node = ended.node, claimed_at = ended.claimed_at, attempt = ended.attempt, spent = ended.spent, dedupe_key = ended.dedupe_key, parent_id = ended.parent_id, parent_key = ended.parent_key, schedule_id = ended.schedule_id, slot = ended.slot, error = ended.error, reason = 'retried', fence = :fence,
+  max_attempts = max(ended.spent, ended.max_attempts) + json_extract(ended.policy, '$.maxAttempts'), attempts = :attempts
+FROM finished AS ended WHERE jobs.id = :id AND ended.id = :id`,
     discard: `UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id`,
     liveState: `SELECT status, due_at, fence, updated_at, 0 AS dead FROM jobs WHERE id = ?`,
     finishedState: `SELECT status, due_at, fence, updated_at, dead FROM finished WHERE id = ?`,
@@ -134,13 +133,8 @@ WHERE seq = :seq`,
   job: {
     insert: `INSERT INTO jobs (
   id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
-  schedule_id, slot
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO NOTHING`,
-    insertTaken: `INSERT INTO jobs (
-  id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
+  schedule_id, slot, fence, lease_until, token, node, claimed_at, started_at, lateness_ms, attempt
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
     state: `SELECT id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy, seq, solo
 FROM jobs WHERE id = ?`,

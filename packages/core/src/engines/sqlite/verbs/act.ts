@@ -20,8 +20,9 @@ import { eachGroup } from '../groups.ts';
 import type { JobRow } from '../rows.ts';
 import { enter, finish, type JobStateRow, readJobState, setFree } from '../transitions.ts';
 import type { Work } from '../work.ts';
-import { moveDue } from './enqueue.ts';
+import { reviveJob } from './insert-jobs.ts';
 import { dueAtOf, rememberDeletion } from './job-spec.ts';
+import { moveDue } from './move-due.ts';
 
 /** Who does something to a job, and why. */
 interface By {
@@ -193,7 +194,7 @@ function retryJob(work: Work, id: string, by: By): ChangedItem {
   if (row.status === 'COMPLETED') return { id, result: 'refused', status: row.status, dueAt: row.due_at };
   const error = row.error === null ? null : JSON.parse(row.error);
   const attempts = JSON.stringify(attemptsOf(row, error).slice(-50));
-  work.run(statements.act.revive, { id, now: work.now, fence: work.fences(1), attempts });
+  reviveJob(work, row, attempts);
   work.run(statements.job.removeFinished, id);
   const revived = readJobState(work, id) as JobStateRow;
   if (row.dedupe_key !== null) holdKeyAgain(work, revived, row.dedupe_key);

@@ -32,15 +32,71 @@ export function rememberDeletion(work: Work, { id, status, dueAt }: Omit<Enqueue
 }
 
 /** A job that was deleted in the last 24 hours, as it was then. */
-export function findDeleted(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+function findDeleted(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
   const row = work.tuple<[string]>(statements.value.remembered, 'deleted', id);
   if (row === undefined) return undefined;
   const { status, dueAt } = JSON.parse(row[0]) as Pick<EnqueuedItem, 'status' | 'dueAt'>;
   return { id, status, dueAt };
 }
 
+// A call whose reply was lost is repeated within seconds. A process that was suspended has this long.
+const foldStoredMs = 600_000;
+
+/** Records that the call of a spec changed another job instead of creating one. */
+export function rememberFold(work: Work, spec: JobSpec, id: string): void {
+  work.run(statements.value.remember, 'fold', spec.id, id, work.now + foldStoredMs);
+}
+
+/** What a repeat of a call is answered with: the job that the first call created or changed. */
+export function findAnswered(work: Work, spec: JobSpec): EnqueuedItem | undefined {
+  return findCreated(work, spec) ?? findChild(work, spec) ?? findFold(work, spec);
+}
+
+/** The job that has the id of a spec, also if it was deleted in the last 24 hours. Refuses a job of another type. */
+export function findCreated(work: Work, spec: JobSpec): EnqueuedItem | undefined {
+  const row = findRow(work, spec.id);
+  if (row !== undefined) return sameJob(spec, row);
+  const deleted = findDeleted(work, spec.id);
+  return deleted && { ...deleted, deduped: false };
+}
+
+/** The child that the parent of a spec has under its key already. */
+export function findChild(work: Work, { id, parent }: JobSpec): EnqueuedItem | undefined {
+  if (parent === null || parent.key === null) return undefined;
+  const child = work.get<{ job_id: string }>(statements.job.child, parent.id, parent.key)?.job_id;
+  if (child === undefined) return undefined;
+  const known = findKnown(work, child);
+  if (known !== undefined) return { ...known, deduped: child !== id };
+  // The child is past its retention.
+  return { id: child, status: 'COMPLETED', dueAt: work.now, deduped: true };
+}
+
+/** The job that the call changed instead of creating one. It may have started or ended since. */
+function findFold(work: Work, { id, dedupe }: JobSpec): EnqueuedItem | undefined {
+  if (dedupe === null) return undefined;
+  const tookOver = work.tuple<[string]>(statements.value.remembered, 'fold', id)?.[0];
+  if (tookOver === undefined) return undefined;
+  const known = findKnown(work, tookOver);
+  return { ...(known ?? { id: tookOver, status: 'COMPLETED', dueAt: work.now }), deduped: true };
+}
+
+/** A job that exists, or was deleted in the last 24 hours. */
+function findKnown(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+  return findBrief(work, id) ?? findDeleted(work, id);
+}
+
+/** A job that exists, live or in history. */
+export function findBrief(work: Work, id: string): Omit<EnqueuedItem, 'deduped'> | undefined {
+  const row = findRow(work, id);
+  return row && { id, status: row.status, dueAt: row.due_at };
+}
+
+function findRow(work: Work, id: string): KnownRow | undefined {
+  return work.get<KnownRow>(statements.job.state, id) ?? work.get<KnownRow>(statements.job.finishedBrief, id);
+}
+
 /** What a job that exists already tells a call that would create it. */
-export interface KnownRow {
+interface KnownRow {
   type: string;
   status: JobStatus;
   due_at: number;
@@ -52,7 +108,7 @@ export function existing(work: Work, spec: JobSpec): EnqueuedItem {
 }
 
 /** The job that has the id of the spec; refuses the group if that is a job of another type. */
-export function sameJob(spec: JobSpec, row: KnownRow): EnqueuedItem {
+function sameJob(spec: JobSpec, row: KnownRow): EnqueuedItem {
   if (row.type !== spec.type) {
     throw dulyError('group_refused', {
       message: `Job "${spec.id}" exists already with type "${row.type}", not "${spec.type}".`,

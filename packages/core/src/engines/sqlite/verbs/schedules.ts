@@ -8,7 +8,6 @@ import type {
   FireGroup,
   FireInput,
   FireReply,
-  JobSpec,
   ScheduleChange,
   SchedulesInput,
   SchedulesReply,
@@ -24,10 +23,11 @@ import { eachGroup } from '../groups.ts';
 import { readJobState } from '../job-state.ts';
 import type { Value, Work } from '../work.ts';
 import { cancelJob } from './act.ts';
-import { claimCreated, createJob } from './enqueue.ts';
+import { claimCreated } from './enqueue.ts';
+import { insertJobs } from './insert-jobs.ts';
+import { claimedOf, planRunNow, type RunNow } from './run-now.ts';
 import { addSlot, allWait, endOthers, setSlotDetails, waitsInVain } from './schedule-effects.ts';
 import { type LeasedTuple, leaseDue, leaseNamed, nextDueAt, toClaimed } from './schedule-lease.ts';
-import { insertTaken, takeAtOnce, takenOf } from './take-at-once.ts';
 
 interface ScheduleRow extends ScheduleColumns {
   seq: number;
@@ -106,7 +106,7 @@ function apply(work: Work, actor: string, change: ScheduleChange): AppliedSchedu
     work.run(statements.schedule.putSpec, (before as ScheduleRow).seq, change.spec);
   }
   endOthers(work, change.cancel ?? [], actor);
-  for (const job of change.jobs) createJob(work, job, false);
+  insertJobs(work, change.jobs, null);
   for (const slot of change.slots) addSlot(work, change.id, generation, slot);
   setSlotDetails(work, change.slotDetails ?? []);
   const after = work.get<ScheduleRow>(statements.schedule.read, change.id) as ScheduleRow;
@@ -152,11 +152,9 @@ export function checkSchedules(
 export function fire(work: Work, input: FireInput): Omit<FireReply, 'now'> {
   const specs = input.groups.flatMap(({ jobs }) => jobs);
   const isEnding = input.groups.some(({ cancel }) => cancel.length > 0);
-  const atOnce = isEnding ? null : takeAtOnce(work, input.claim, specs);
-  const create = (spec: JobSpec): unknown =>
-    atOnce === null ? createJob(work, spec, false) : insertTaken(work, spec, atOnce);
-  const groups = input.groups.map((group) => fireGroup(work, group, input.node, create));
-  if (atOnce !== null) return { groups, claimed: takenOf(atOnce) };
+  const runNow = isEnding ? null : planRunNow(work, input.claim, specs);
+  const groups = input.groups.map((group) => fireGroup(work, group, input.node, runNow));
+  if (runNow !== null) return { groups, claimed: claimedOf(runNow) };
   return { groups, claimed: claimCreated(work, input, !isEnding && specs.every(isPlain) ? specs : null) };
 }
 
@@ -165,7 +163,7 @@ function fireGroup(
   work: Work,
   group: FireGroup,
   node: string,
-  create: (spec: JobSpec) => unknown,
+  runNow: RunNow | null,
 ): FireReply['groups'][number] {
   const { scheduleId, waitsFor, jobs } = group;
   if (!allWait(work, group.slotDetails ?? [])) {
@@ -184,7 +182,7 @@ function fireGroup(
   const dueAt = isWaitOver ? work.now : group.dueAt;
   work.run(statements.schedule.fire, group.state, dueAt, waitsFor, work.now, seq);
   endOthers(work, group.cancel, node);
-  for (const job of jobs) create(job);
+  insertJobs(work, jobs, runNow);
   for (const slot of group.slots) addSlot(work, scheduleId, generation, slot);
   setSlotDetails(work, group.slotDetails ?? []);
   // The node that fired returns when it planned to, and other nodes check again when its lease would have

@@ -13,8 +13,9 @@ import { eachGroup } from '../groups.ts';
 import { readJobState } from '../transitions.ts';
 import type { Work } from '../work.ts';
 import { cancelJob } from './act.ts';
-import { createJob, findCreated, moveDue } from './enqueue.ts';
-import { dueAtOf } from './job-spec.ts';
+import { insertJobs } from './insert-jobs.ts';
+import { dueAtOf, findCreated } from './job-spec.ts';
+import { moveDue } from './move-due.ts';
 
 interface ValueRow {
   value: string;
@@ -46,7 +47,7 @@ function put(work: Work, actor: string, change: ValueChange): PutExpiringItem {
       };
     }
     if (isThere) dropCleanup(work, actor, row.cleanup_id, 'replaced');
-    if (change.cleanup !== null) createJob(work, { ...change.cleanup, due: { at: expiresAt } }, false);
+    if (change.cleanup !== null) insertJobs(work, [{ ...change.cleanup, due: { at: expiresAt } }], null);
     work.run(statements.value.put, name, key, change.value, expiresAt, change.cleanup?.id ?? null);
     return { result: 'changed', expiresAt };
   }

@@ -3,12 +3,11 @@ UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, :now), cance
   updated_at = :now
 WHERE seq = :seq
 
--- Back from history: the same job, attempts numbered on, its policy's attempts granted again.
+-- Gives a retried job, which was inserted again, what it has of its first life, and the attempts of its policy anew.
 -- name: revive
-INSERT INTO jobs ({{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts, attempts)
-SELECT {{job.revived}}, 'SCHEDULED', 'retried', :now, :now, :fence,
-  max(spent, max_attempts) + json_extract(policy, '$.maxAttempts'), :attempts
-FROM finished WHERE id = :id
+UPDATE jobs SET {{job.revived -caller | %column = ended.%column}}, reason = 'retried', fence = :fence,
+  max_attempts = max(ended.spent, ended.max_attempts) + json_extract(ended.policy, '$.maxAttempts'), attempts = :attempts
+FROM finished AS ended WHERE jobs.id = :id AND ended.id = :id
 
 -- name: discard
 UPDATE finished SET dead = 0, prune_at = :now + json_extract(policy, '$.retentionMs'), updated_at = :now WHERE id = :id

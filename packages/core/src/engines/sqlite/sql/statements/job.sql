@@ -1,18 +1,11 @@
 -- The transitions of a job that several verbs share.
 
+-- The only insert of a job. The last eight columns are set if it is inserted as RUNNING.
 -- name: insert
 INSERT INTO jobs (
   {{job.caller}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
-  schedule_id, slot
-) VALUES ({{job.caller | ?}}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO NOTHING
-
--- Made and taken in one step, by whoever made it: it never stood among the ready ones.
--- name: insertTaken
-INSERT INTO jobs (
-  {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-  fence, lease_until, token, node, claimed_at, attempt, max_attempts, schedule_id, slot
-) VALUES ({{job.caller -serial | ?}}, 'RUNNING', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
+  schedule_id, slot, fence, lease_until, token, node, claimed_at, started_at, lateness_ms, attempt
+) VALUES ({{job.caller | ?}}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING
 
 -- name: state
