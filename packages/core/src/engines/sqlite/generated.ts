@@ -136,9 +136,9 @@ WHERE seq = :seq`,
   schedule_id, slot, fence, lease_until, token, node, claimed_at, started_at, lateness_ms, attempt
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING`,
-    state: `SELECT id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy, seq, solo
+    state: `SELECT seq, id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy
 FROM jobs WHERE id = ?`,
-    stateBySeq: `SELECT id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy, seq, solo
+    stateBySeq: `SELECT seq, id, type, tenant, status, reason, rank_offset, due_at, expire_at, created_at, started_at, claimed_at, begun_at, fence, node, attempt, spent, max_attempts, losses, begun_losses, percent, dedupe_key, serial, schedule_id, parent_id, cancel_requested_at, policy
 FROM jobs WHERE seq = ?`,
     live: `SELECT jobs.* FROM jobs WHERE id = ?`,
     finished: `SELECT finished.* FROM finished WHERE id = ?`,

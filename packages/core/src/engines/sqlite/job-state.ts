@@ -4,6 +4,7 @@ import type { Work } from './work.ts';
 
 /** The columns of a live job that transitions need. */
 export interface JobStateRow {
+  seq: number;
   // {{job.state | %column: JobFieldValue<'%field'>; | policy=policy: string;}}
   id: JobFieldValue<'id'>;
   type: JobFieldValue<'type'>;
@@ -32,12 +33,11 @@ export interface JobStateRow {
   cancel_requested_at: JobFieldValue<'cancelRequestedAt'>;
   policy: string;
   // {{/job}}
-  seq: number;
-  solo: number;
 }
 
 /** The same columns, in the order of the statements. */
 type JobStateTuple = [
+  seq: number,
   // {{job.state | %column: JobFieldValue<'%field'>, | policy=policy: string,}}
   id: JobFieldValue<'id'>,
   type: JobFieldValue<'type'>,
@@ -66,43 +66,40 @@ type JobStateTuple = [
   cancel_requested_at: JobFieldValue<'cancelRequestedAt'>,
   policy: string,
   // {{/job}}
-  seq: number,
-  solo: number,
 ];
 
 function toJobState(row: JobStateTuple | undefined): JobStateRow | undefined {
   if (row === undefined) return undefined;
   return {
-    // {{job.state | %column: row[%n],}}
-    id: row[0],
-    type: row[1],
-    tenant: row[2],
-    status: row[3],
-    reason: row[4],
-    rank_offset: row[5],
-    due_at: row[6],
-    expire_at: row[7],
-    created_at: row[8],
-    started_at: row[9],
-    claimed_at: row[10],
-    begun_at: row[11],
-    fence: row[12],
-    node: row[13],
-    attempt: row[14],
-    spent: row[15],
-    max_attempts: row[16],
-    losses: row[17],
-    begun_losses: row[18],
-    percent: row[19],
-    dedupe_key: row[20],
-    serial: row[21],
-    schedule_id: row[22],
-    parent_id: row[23],
-    cancel_requested_at: row[24],
-    policy: row[25],
+    // {{job.state | %column: row[%n], | id*2=seq: row[%n],\nid: row[%next],}}
+    seq: row[0],
+    id: row[1],
+    type: row[2],
+    tenant: row[3],
+    status: row[4],
+    reason: row[5],
+    rank_offset: row[6],
+    due_at: row[7],
+    expire_at: row[8],
+    created_at: row[9],
+    started_at: row[10],
+    claimed_at: row[11],
+    begun_at: row[12],
+    fence: row[13],
+    node: row[14],
+    attempt: row[15],
+    spent: row[16],
+    max_attempts: row[17],
+    losses: row[18],
+    begun_losses: row[19],
+    percent: row[20],
+    dedupe_key: row[21],
+    serial: row[22],
+    schedule_id: row[23],
+    parent_id: row[24],
+    cancel_requested_at: row[25],
+    policy: row[26],
     // {{/job}}
-    seq: row[26],
-    solo: row[27],
   };
 }
 

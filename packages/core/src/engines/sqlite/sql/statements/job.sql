@@ -9,11 +9,11 @@ INSERT INTO jobs (
 ON CONFLICT (id) DO NOTHING
 
 -- name: state
-SELECT {{job.state}}, seq, solo
+SELECT seq, {{job.state}}
 FROM jobs WHERE id = ?
 
 -- name: stateBySeq
-SELECT {{job.state}}, seq, solo
+SELECT seq, {{job.state}}
 FROM jobs WHERE seq = ?
 
 -- name: live
