@@ -10,6 +10,7 @@ import type {
   Stamp,
   UserTransaction,
 } from '../../packages/core/src/contract/engine.ts';
+import { NotificationSet } from '../../packages/core/src/contract/notifications.ts';
 import { engineVerbs, mapVerbs } from '../../packages/core/src/contract/verbs.ts';
 import type { HistoryEvent, WriteEvent } from '../history.ts';
 import { eventsOfCall } from '../recorder.ts';
@@ -181,15 +182,20 @@ export function createWire(options: WireOptions): Engine {
   }
 
   const listeners = new Set<(notification: Notification) => void>();
-  const coming = new Set<Notification>();
+  const coming = new NotificationSet();
 
   function receive(notification: Notification): void {
-    if (process.isDead || coming.has(notification) || listeners.size === 0) return;
+    const { kind } = notification;
+    if (process.isDead || listeners.size === 0) return;
+    // One that comes while another of its kind is under way arrives with it.
+    if (coming.has(kind)) {
+      coming.addAll([notification]);
+      return;
+    }
     if (dice.chance(weather().notificationLost)) return;
-    coming.add(notification);
+    coming.addAll([notification]);
     world.after(process, dice.below(3), () => {
-      coming.delete(notification);
-      for (const listener of [...listeners]) listener(notification);
+      for (const one of coming.take(kind)) for (const listener of [...listeners]) listener(one);
     });
   }
   // The store's own listener outlives the node and finds it dead.
@@ -205,7 +211,7 @@ export function createWire(options: WireOptions): Engine {
       return () => listeners.delete(listener);
     },
     async probe() {
-      receive('probe');
+      receive({ kind: 'probe' });
     },
     async close() {},
   };

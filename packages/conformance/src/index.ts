@@ -13,6 +13,7 @@ import { gateTests } from './gates.ts';
 import { heartbeatTests } from './heartbeat.ts';
 import { lockTests } from './locks.ts';
 import { nodeTests } from './nodes.ts';
+import { notificationTests } from './notifications.ts';
 import { operationsTests } from './operations.ts';
 import { pauseTests } from './pauses.ts';
 import { pruneTests } from './prune.ts';
@@ -66,6 +67,7 @@ const chapters: Chapter[] = [
   { title: 'records', define: recordTests },
   { title: 'prune', define: pruneTests },
   { title: 'operations', define: operationsTests },
+  { title: 'notifications', define: notificationTests },
   { title: 'transfer', define: transferTests },
   { title: 'user transactions', define: userTransactionTests, needsTransactions: true },
   { title: 'races', define: raceTests },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { isDulyError } from '@duly/core';
-import { engineVerbNames, type Notification } from '@duly/core/internal';
+import { engineVerbNames, type NotificationKind } from '@duly/core/internal';
 import {
   hour,
   jobSlot,
@@ -124,8 +124,8 @@ export function operationsTests(test: DefineTest): void {
   test('a listener receives new jobs, cancels and its own probe, until it stops listening', async ({
     engine,
   }) => {
-    const received: Notification[] = [];
-    const stop = engine.subscribe((notification) => received.push(notification));
+    const received: NotificationKind[] = [];
+    const stop = engine.subscribe(({ kind }) => received.push(kind));
     const lease = await createRunning(engine);
     await until(engine, () => received.includes('jobs'));
     await cancel(engine, { id: lease.id });
@@ -135,8 +135,8 @@ export function operationsTests(test: DefineTest): void {
     stop();
     const count = received.length;
     let isProbed = false;
-    const stopProbe = engine.subscribe((notification) => {
-      if (notification === 'probe') isProbed = true;
+    const stopProbe = engine.subscribe(({ kind }) => {
+      if (kind === 'probe') isProbed = true;
     });
     await create(engine);
     await engine.probe();

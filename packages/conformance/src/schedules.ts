@@ -5,7 +5,7 @@ import type {
   FireGroup,
   FireReply,
   JobSpec,
-  Notification,
+  NotificationKind,
 } from '@duly/core/internal';
 import {
   claimRequest,
@@ -857,8 +857,8 @@ function waitTests(test: DefineTest): void {
     const job = await createRun(engine);
     const claimed = await createClaimed(engine);
     await finish(engine, job, 'COMPLETED');
-    const received: Notification[] = [];
-    const stop = engine.subscribe((notification) => received.push(notification));
+    const received: NotificationKind[] = [];
+    const stop = engine.subscribe(({ kind }) => received.push(kind));
     await fire(engine, fireGroup(claimed, { dueAt: null, waitsFor: job.id }));
     await until(engine, () => received.includes('schedules'));
     stop();

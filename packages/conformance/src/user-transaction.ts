@@ -5,7 +5,7 @@ import {
   engineVerbNames,
   engineVerbs,
   type JobSpec,
-  type Notification,
+  type NotificationKind,
   type UserTransaction,
 } from '@duly/core/internal';
 import {
@@ -20,6 +20,7 @@ import {
   settlement,
   t0,
 } from './builders.ts';
+import { notifiedTypes } from './notifications.ts';
 import {
   accepted,
   claim,
@@ -51,6 +52,23 @@ async function beginTransaction({ engine, begin }: ConformanceContext): Promise<
   const transaction = await begin();
   assert.ok(engine.userTransaction, 'an engine with transactions of the user has `userTransaction`');
   return { ...transaction, userTransaction: await engine.userTransaction(transaction.tx) };
+}
+
+/** Which types are announced once an action is done, those that are expected among them; null: any type is. */
+function announced(
+  engine: Engine,
+  expected: string[],
+  act: () => Promise<unknown>,
+): Promise<string[] | null> {
+  return notifiedTypes(engine, async () => {
+    const missing = new Set(expected);
+    const stop = engine.subscribe(({ kind, types = expected }) => {
+      if (kind === 'jobs') for (const type of types) missing.delete(type);
+    });
+    await act();
+    await until(engine, () => missing.size === 0);
+    stop();
+  });
 }
 
 /** Makes jobs inside a transaction, as one group. */
@@ -354,8 +372,8 @@ export function userTransactionTests(test: DefineTest): void {
 
   test('whoever listens is told after the commit', async (context) => {
     const { engine } = context;
-    const notifications = new Set<Notification>();
-    const stop = engine.subscribe((notification) => notifications.add(notification));
+    const notifications = new Set<NotificationKind>();
+    const stop = engine.subscribe(({ kind }) => notifications.add(kind));
     // Listening may begin with every notification once.
     await engine.probe();
     await until(engine, () => notifications.has('probe'));
@@ -367,6 +385,27 @@ export function userTransactionTests(test: DefineTest): void {
     await begun.commit();
     await until(engine, () => notifications.has('jobs') && notifications.has('schedules'));
     stop();
+  });
+
+  test('jobs of a transaction are announced with their types after the commit', async (context) => {
+    const { engine } = context;
+    const begun = await beginTransaction(context);
+    for (const fields of [{ type: 'mail' }, { type: "it's, a:b", serial: 'line' }])
+      await createInTransaction(begun, [fields]);
+    await createInTransaction(begun, [{ type: 'report a' }, { type: 'report b' }]);
+    const expected = ['mail', "it's, a:b", 'report a', 'report b'];
+    assert.deepEqual(await announced(engine, expected, begun.commit), expected.toSorted());
+  });
+
+  test('the next in line for a place that a transaction left is announced after the commit', async (context) => {
+    const { engine } = context;
+    const lease = await createRunning(engine, { type: 'first', serial: 'line' });
+    await create(engine, { type: 'second', serial: 'line' });
+    const begun = await beginTransaction(context);
+    await begun.userTransaction.settle({ now: t0, settlement: settlement(lease, 'COMPLETED') });
+    const types = await announced(engine, ['second'], begun.commit);
+    // An engine that cannot know which one is next announces any type.
+    assert.deepEqual(types, types === null ? null : ['second']);
   });
 
   test('what stands for no transaction is refused, and one that is over too', async (context) => {

@@ -164,9 +164,9 @@ export function createNode(node: NodeOptions): DulyNode {
       if (!virtual) worker?.start();
       if (!virtual) for (const loop of loops) loop.start();
       if (scheduler === null) return;
-      unsubscribe = engine.subscribe((notification) => {
+      unsubscribe = engine.subscribe(({ kind }) => {
         // Disconnected: it may sleep less long from now on.
-        if ((notification === 'schedules' || notification === 'disconnected') && isMoving) scheduler.wake();
+        if ((kind === 'schedules' || kind === 'disconnected') && isMoving) scheduler.wake();
       });
       if (!virtual) scheduler.start();
     },

@@ -27,7 +27,7 @@ export const jobMutations: readonly Mutation[] = [
         },
         async exchange(input) {
           const reply = await engine.exchange(input);
-          for (const listener of listeners) listener('jobs');
+          for (const listener of listeners) listener({ kind: 'jobs' });
           return reply;
         },
       };
@@ -733,7 +733,7 @@ export const jobMutations: readonly Mutation[] = [
       ...engine,
       subscribe: (listener) =>
         engine.subscribe((notification) => {
-          if (notification !== 'jobs') listener(notification);
+          if (notification.kind !== 'jobs') listener(notification);
         }),
     }),
   },

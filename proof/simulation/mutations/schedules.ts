@@ -367,7 +367,7 @@ export const scheduleMutations: readonly Mutation[] = [
       ...engine,
       subscribe: (listener) =>
         engine.subscribe((notification) => {
-          if (notification !== 'schedules') listener(notification);
+          if (notification.kind !== 'schedules') listener(notification);
         }),
     }),
   },

@@ -28,10 +28,20 @@ export type * from './values.ts';
 export type { EngineVerb, EngineVerbs, UserTransactionVerb, VerbCall, VerbTraits } from './verbs.ts';
 
 /**
- * Says that there may be work. Polling is the truth. `probe` is the engine's own, sent with `probe()`; `disconnected` says that
- * notifications no longer arrive, so that callers poll until the next `probe`.
+ * What a notification is about. `probe` is the engine's own, sent with `probe()`; `disconnected` says that notifications no longer arrive,
+ * so that callers poll until the next `probe`.
  */
-export type Notification = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'probe' | 'disconnected';
+export type NotificationKind = 'jobs' | 'cancel' | 'schedules' | 'locks' | 'probe' | 'disconnected';
+
+/** Says that there may be work. Polling is the truth. */
+export interface Notification {
+  kind: NotificationKind;
+  /**
+   * Of `jobs`: the types of the jobs that are ready now or may become ready earlier than a sleeping worker expects. Left out: any type.
+   * An engine may list more types than necessary, never fewer.
+   */
+  types?: readonly string[];
+}
 
 /** What an engine can say about itself; about speed and place, never about correctness. */
 export interface EngineInfo {

@@ -237,8 +237,8 @@ export interface LockWait {
 export async function openLockWait(deps: LockDeps, pollMs: number): Promise<LockWait> {
   const engine = await deps.engine();
   let received = new AbortController();
-  const off = engine.subscribe((notification) => {
-    if (notification === 'locks' || notification === 'disconnected') received.abort();
+  const off = engine.subscribe(({ kind }) => {
+    if (kind === 'locks' || kind === 'disconnected') received.abort();
   });
   return {
     listen() {

@@ -177,8 +177,8 @@ class TailedFeed implements Feed {
   }
 
   async #loop(): Promise<void> {
-    const off = this.#engine.subscribe((notification) => {
-      if (notification === 'jobs' || notification === 'cancel') this.nudge();
+    const off = this.#engine.subscribe(({ kind }) => {
+      if (kind === 'jobs' || kind === 'cancel') this.nudge();
     });
     try {
       while (this.#followers.size > 0) {

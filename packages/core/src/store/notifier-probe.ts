@@ -48,8 +48,8 @@ export function createNotifierProbe(options: {
     start() {
       if (!needsProof || unsubscribe !== null) return;
       unsubscribe = engine.subscribe((notification) => {
-        if (notification === 'probe') receivedElapsed = clock.elapsed();
-        if (notification === 'disconnected') receivedElapsed = Number.NEGATIVE_INFINITY;
+        if (notification.kind === 'probe') receivedElapsed = clock.elapsed();
+        if (notification.kind === 'disconnected') receivedElapsed = Number.NEGATIVE_INFINITY;
       });
       loop.start();
     },

@@ -3,6 +3,7 @@ import { createEvents, type Events } from '../base/emitter.ts';
 import { createIds } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import type { ClaimedJob, ClaimRequest, Engine } from '../contract/engine.ts';
+import { isAboutJobs } from '../contract/notifications.ts';
 import type { ResolvedTask } from '../jobs/task-definition.ts';
 import type { Outcome } from '../lifecycle/outcome.ts';
 import type { HeartbeatResult, Heartbeats } from '../store/heartbeats.ts';
@@ -159,10 +160,10 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       if (drain.hasStarted()) return;
       unsubscribe ??= engine.subscribe((notification) => {
+        const isForUs = isAboutJobs(notification, tasks) && parkedClaim?.isUsed() !== true;
         // Disconnected: it may sleep less long from now on.
-        if ((notification === 'jobs' && parkedClaim?.isUsed() !== true) || notification === 'disconnected')
-          exchanges.wake();
-        if (notification === 'cancel' && heartbeats.followsStoreCalls !== true) heartbeats.check();
+        if (isForUs || notification.kind === 'disconnected') exchanges.wake();
+        if (notification.kind === 'cancel' && heartbeats.followsStoreCalls !== true) heartbeats.check();
       });
       parkedClaim ??= options.openParkedClaim?.(exchanges) ?? null;
       exchanges.start();

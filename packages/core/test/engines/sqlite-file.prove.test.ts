@@ -72,6 +72,7 @@ const inThread = new Set([
   'schedules',
   'changes',
   'operations',
+  'notifications',
   'user transactions',
   'races',
   'random',

@@ -96,7 +96,7 @@ test('a quiet feed is read five times a second, and soon again after a nudge', a
 });
 
 test('notifications of the store wake the tail', async (t) => {
-  let notify: (kind: 'jobs') => void = () => {};
+  let notify: (notification: Notification) => void = () => {};
   const { clock, feed, create } = await setup(t, {
     subscribe: (listener) => {
       notify = listener;
@@ -106,7 +106,7 @@ test('notifications of the store wake the tail', async (t) => {
   const seen = collect(feed.follow(null));
   await clock.advance(10_000);
   const [id] = await create();
-  notify('jobs');
+  notify({ kind: 'jobs' });
   await clock.advance(20);
   assert.deepEqual(seen.ids(), [id]);
   feed.close(null);
@@ -263,7 +263,7 @@ test('a quiet store is asked as often as the least patient follower wants, and n
   await clock.advance(60_000);
   assert.equal(await readsOf(50_000), 10);
   const [id] = await create();
-  notify('jobs');
+  notify({ kind: 'jobs' });
   await clock.advance(30);
   assert.deepEqual(seen.ids(), [id]);
   idleMs = 1_000;

@@ -30,7 +30,7 @@ function setup(info: Partial<EngineInfo>, { carries = true } = {}) {
       },
       async probe() {
         path.probes++;
-        if (path.carries) for (const listener of listeners) listener('probe');
+        if (path.carries) for (const listener of listeners) listener({ kind: 'probe' });
       },
     },
   });
@@ -61,9 +61,9 @@ test('a path that says it carries nothing any more is not trusted until the next
   probe.start();
   await clock.settle();
   assert.equal(probe.maxSleepMs(), 30_000);
-  for (const listener of listeners) listener('disconnected');
+  for (const listener of listeners) listener({ kind: 'disconnected' });
   assert.equal(probe.maxSleepMs(), 1_000);
-  for (const listener of listeners) listener('probe');
+  for (const listener of listeners) listener({ kind: 'probe' });
   assert.equal(probe.maxSleepMs(), 30_000);
   await probe.stop();
 });

@@ -338,7 +338,7 @@ test('the answer to COMMIT is the notification, once for all calls of the transa
     for (let i = 0; i < count; i++) await create(client);
     assert.deepEqual(reported, []);
     await client.query('COMMIT');
-    assert.deepEqual(reported, [{ transaction: null, notifications: ['jobs'] }]);
+    assert.deepEqual(reported, [{ transaction: null, notifications: [{ kind: 'jobs', types: ['work'] }] }]);
   }
 });
 
@@ -356,7 +356,7 @@ test('a rollback tells nothing, and one to a savepoint is no end', async (t) => 
   await client.query('SELECT 1');
   assert.deepEqual(reported, []);
   await client.query('COMMIT');
-  assert.deepEqual(reported, [{ transaction: null, notifications: ['jobs'] }]);
+  assert.deepEqual(reported, [{ transaction: null, notifications: [{ kind: 'jobs', types: ['work'] }] }]);
 });
 
 test('of a transaction whose connection is lost the server is asked', async (t) => {
@@ -371,5 +371,5 @@ test('of a transaction whose connection is lost the server is asked', async (t) 
   const { xid, pid } = rows[0] as { xid: string; pid: number };
   await pool.query('SELECT pg_terminate_backend($1)', [pid]);
   await ended;
-  assert.deepEqual(reported, [{ transaction: xid, notifications: ['jobs'] }]);
+  assert.deepEqual(reported, [{ transaction: xid, notifications: [{ kind: 'jobs', types: ['work'] }] }]);
 });

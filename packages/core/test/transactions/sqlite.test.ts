@@ -80,7 +80,7 @@ test('whoever waits is told with the commit, however it is given, and the connec
   const userTransaction = createSqliteUserTransactions({
     path,
     clock,
-    watchTransaction: ({ notifications }) => void reported.push(...notifications),
+    watchTransaction: ({ notifications }) => void reported.push(...notifications.map(({ kind }) => kind)),
   });
   const create = async (id: string) => {
     db.exec('BEGIN IMMEDIATE');

@@ -1276,6 +1276,55 @@ test('a job that an exchange announced while all capacity was requested starts a
   assert.equal((await store.job(soon)).status, 'COMPLETED');
 });
 
+test('a job of a type that a worker does not handle wakes it neither when it is created nor when it becomes ready', async (t) => {
+  const store = await setup(t);
+  const [mine, foreign] = [task('mine', () => 'ran'), task('foreign', () => null)];
+  store.start([mine]);
+  await store.clock.settle();
+  const before = store.instrumented.counts().exchange;
+  const first = store.spec(foreign, null);
+  const second = store.spec(foreign, null, { gates: [{ kind: 'parent', ref: first.id }] });
+  const later = store.spec(foreign, null, { due: { inMs: 1_000 } });
+  await store.engine.enqueue({ groups: [{ jobs: [first, second, later] }] });
+  await store.cancel(first.id);
+  await store.clock.settle();
+  assert.equal(store.instrumented.counts().exchange, before);
+  // One of its own among them wakes it.
+  const own = store.spec(mine, null);
+  await store.engine.enqueue({ groups: [{ jobs: [store.spec(foreign, null), own] }] });
+  await store.clock.settle();
+  assert.equal((await store.job(own.id)).status, 'COMPLETED');
+});
+
+test('a job that waited for one of another type wakes the worker that handles it', async (t) => {
+  for (const link of ['gate', 'serial'] as const) {
+    const store = await setup(t);
+    const [first, second] = [task('first', () => 'done'), task('second', () => 'done')];
+    const [firstJob, secondJob] = [store.spec(first, null), store.spec(second, null)];
+    if (link === 'gate') secondJob.gates = [{ kind: 'parent', ref: firstJob.id }];
+    else firstJob.serial = secondJob.serial = 'line';
+    await store.engine.enqueue({ groups: [{ jobs: [firstJob, secondJob] }] });
+    store.start([second]);
+    await store.clock.settle();
+    assert.equal((await store.job(secondJob.id)).status, 'BLOCKED');
+    store.start([first]);
+    await store.clock.settle();
+    assert.equal((await store.job(secondJob.id)).status, 'COMPLETED', link);
+  }
+});
+
+test('a worker whose notification was lost finds the job with its next poll', async (t) => {
+  const store = await setup(t);
+  const work = task('work', () => null);
+  store.start([work], { engine: { ...store.engine, subscribe: () => () => {} } });
+  await store.clock.settle();
+  const id = await store.enqueue(work);
+  await store.clock.settle();
+  assert.equal((await store.job(id)).status, 'PENDING');
+  await store.clock.advance(30_000);
+  assert.equal((await store.job(id)).status, 'COMPLETED');
+});
+
 test('a listener that throws does not disturb the worker', async (t) => {
   const store = await setup(t);
   const work = task('work', () => null);

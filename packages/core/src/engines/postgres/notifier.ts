@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { Notification } from '../../contract/engine.ts';
+import type { Notification, NotificationKind } from '../../contract/engine.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import type { PgClient } from './driver.ts';
 import { createListenerOn, type Listener } from './listener.ts';
+import { readPayload, writePayload } from './notification-payload.ts';
 import type { Database } from './work.ts';
 
 /** Options of {@link createNotifier}. */
@@ -41,7 +43,7 @@ const backoffMsMax = 60_000;
 const notifyStatement = (channel: string, payload: string): string =>
   `SET LOCAL synchronous_commit = off; NOTIFY "${channel}", '${payload}'`;
 
-const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks'];
+const kinds: readonly NotificationKind[] = ['jobs', 'cancel', 'schedules', 'locks'];
 
 /** Creates the notifier of one engine. */
 export function createNotifier(options: NotifierOptions): Notifier {
@@ -55,18 +57,19 @@ export function createNotifier(options: NotifierOptions): Notifier {
   let listener: Listener | null = null;
 
   function receive(payload: string): void {
-    const [from, ...notifications] = payload.split(' ') as [string, ...Notification[]];
+    const { sender: from, notifications } = readPayload(payload);
     for (const notification of notifications) {
+      const isProbe = notification.kind === 'probe';
       // Of its own notifications a process needs only the probe, which proves that notifications arrive.
-      if ((from === sender) !== (notification === 'probe')) continue;
-      if (notification === 'probe') listener?.onProbe();
+      if ((from === sender) !== isProbe) continue;
+      if (isProbe) listener?.onProbe();
       onNotification(notification);
     }
   }
 
   async function probe(): Promise<void> {
     listener?.expectProbe();
-    await outgoing.post(['probe']);
+    await outgoing.post([{ kind: 'probe' }]);
   }
 
   /** Listens on one connection after the other, until the notifier is closed. */
@@ -81,7 +84,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const isOpen = await one.open();
       if (isOpen) {
         // Notifications sent while this process did not listen are lost.
-        if (hasListened) for (const kind of kinds) onNotification(kind);
+        if (hasListened) for (const kind of kinds) onNotification({ kind });
         await probe().catch(() => one.close());
         await one.ended;
       }
@@ -89,7 +92,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       hasListened ||= one.isProven();
       failures = one.isProven() ? 1 : failures + 1;
       if (closing.signal.aborted) return;
-      onNotification('disconnected');
+      onNotification({ kind: 'disconnected' });
       const pauseMs = Math.min(firstBackoffMs * 2 ** (failures - 1), backoffMsMax);
       // Half to the whole: the nodes that lost one server must not come back together.
       await clock.sleep(pauseMs * (0.5 + random.next() / 2), closing.signal);
@@ -131,19 +134,17 @@ interface Outgoing {
 }
 
 function createOutgoing({ database, channel, sender, clock, closing }: OutgoingOptions): Outgoing {
-  const pending = new Set<Notification>();
+  const pending = new NotificationSet();
   let sending: Promise<void> | null = null;
 
   async function post(notifications: Notification[]): Promise<void> {
-    await database.query(notifyStatement(channel, `${sender} ${notifications.join(' ')}`));
+    await database.query(notifyStatement(channel, writePayload(sender, notifications)));
   }
 
   async function sendPending(): Promise<void> {
     while (pending.size > 0) {
-      const notifications = [...pending];
-      pending.clear();
       // The change is committed, so its caller must not see a failure; the next poll finds the work.
-      await post(notifications).catch(() => {});
+      await post(pending.takeAll()).catch(() => {});
       await clock.sleep(gapMs, closing);
     }
     sending = null;
@@ -151,7 +152,7 @@ function createOutgoing({ database, channel, sender, clock, closing }: OutgoingO
 
   return {
     notify(notifications) {
-      for (const notification of notifications) pending.add(notification);
+      pending.addAll(notifications);
       if (pending.size > 0 && !closing.aborted) sending ??= sendPending();
     },
     post,

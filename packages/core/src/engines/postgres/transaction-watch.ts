@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Notification, WatchedTransaction } from '../../contract/engine.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import type { Database } from './work.ts';
 
 /** Reports how user transactions end. */
@@ -15,7 +16,7 @@ const longestWaitMs = 1_000;
 const ageShare = 0.1;
 
 interface Waiting {
-  notifications: Set<Notification>;
+  notifications: NotificationSet;
   sinceElapsed: number;
 }
 
@@ -39,11 +40,10 @@ export function createTransactionWatch(options: {
       'SELECT x AS xid, pg_xact_status(x::xid8) AS status FROM jsonb_array_elements_text($1::jsonb) x',
       [JSON.stringify([...waiting.keys()])],
     );
-    const committed = new Set<Notification>();
+    const committed = new NotificationSet();
     for (const { xid, status } of rows) {
       if (status === 'in progress') continue;
-      if (status === 'committed')
-        for (const notification of waiting.get(xid)?.notifications ?? []) committed.add(notification);
+      if (status === 'committed') committed.addAll(waiting.get(xid)?.notifications ?? []);
       waiting.delete(xid);
     }
     if (committed.size > 0) notify(committed);
@@ -76,10 +76,13 @@ export function createTransactionWatch(options: {
       }
       const known = waiting.get(transaction);
       if (known === undefined) {
-        waiting.set(transaction, { notifications: new Set(notifications), sinceElapsed: clock.elapsed() });
+        waiting.set(transaction, {
+          notifications: new NotificationSet().addAll(notifications),
+          sinceElapsed: clock.elapsed(),
+        });
         // Who sleeps because of an old transaction must not let a young one wait.
         news.abort();
-      } else for (const notification of notifications) known.notifications.add(notification);
+      } else known.notifications.addAll(notifications);
       if (!isRunning) void run();
     },
     close: () => ended.abort(),

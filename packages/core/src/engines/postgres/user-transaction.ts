@@ -35,7 +35,7 @@ export function createPostgresUserTransaction(tx: unknown, options: UserTransact
       return;
     }
     // Who hears the answer to COMMIT need not ask what became of it.
-    transaction.onEnd(`${place} ${notifications.join(' ')}`, (end) => {
+    transaction.onEnd(`${place} ${JSON.stringify(notifications)}`, (end) => {
       if (end !== 'rolled-back')
         watchTransaction({ transaction: end === 'committed' ? null : xid, notifications });
     });

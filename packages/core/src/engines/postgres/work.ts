@@ -1,5 +1,12 @@
 import { type DulyError, dulyError, type ErrorCode, isDulyError, toPlainError } from '../../base/errors.ts';
-import type { GroupReply, Notification, Reply, TransferMark } from '../../contract/engine.ts';
+import type {
+  GroupReply,
+  Notification,
+  NotificationKind,
+  Reply,
+  TransferMark,
+} from '../../contract/engine.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
 import type { ClaimScanHints } from './claim-scan-hints.ts';
@@ -36,11 +43,29 @@ export function inSchema(sql: string, schema: string): string {
 
 /** What every function of the schema that writes answers beside its own fields. */
 interface CallReply extends Reply {
-  /** One letter for each notification to send now that it is committed. */
+  /**
+   * The notifications to send now that it is committed: one letter each, and then a line for each type of which there may be jobs, as JSON. The
+   * letter `n` means the jobs that the call created.
+   */
   notifications?: string;
 }
 
-const notificationOf: Record<string, Notification> = { j: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' };
+const kindOf: Record<string, NotificationKind> = {
+  ...{ j: 'jobs', n: 'jobs', c: 'cancel', s: 'schedules', l: 'locks' },
+};
+
+/** The notifications of a reply. `created`: what the call was to create; left out: unknown. */
+function readNotifications(text: string, created: Iterable<{ type: string }> | undefined): NotificationSet {
+  const [letters, ...types] = text.split('\n') as [string, ...string[]];
+  const notifications = new NotificationSet();
+  for (const letter of letters) {
+    if (letter === 'n' && created !== undefined)
+      for (const { type } of created) notifications.add('jobs', type);
+    else notifications.add(kindOf[letter] as NotificationKind);
+  }
+  for (const type of types) notifications.add('jobs', JSON.parse(type) as string);
+  return notifications;
+}
 
 /** Where the verbs of a work are done: in transactions of their own, or inside one of the user's. */
 export type WorkPlace = 'own' | 'user-transaction';
@@ -116,8 +141,15 @@ export class Work {
     return this.#asked<Row>(inSchema(sql, this.#schema), values);
   }
 
-  /** Calls a function of the schema: one round trip, one transaction. Its notifications are sent before this answers. */
-  async call<Answer extends object>(sql: string, values: readonly Value[]): Promise<Answer & Reply> {
+  /**
+   * Calls a function of the schema: one round trip, one transaction. Its notifications are sent before this answers. `created`: the jobs that
+   * it is to create, whose types the notification names.
+   */
+  async call<Answer extends object>(
+    sql: string,
+    values: readonly Value[],
+    created?: Iterable<{ type: string }>,
+  ): Promise<Answer & Reply> {
     let answer: { reply: string } | undefined;
     try {
       [answer] = await this.rows<{ reply: string }>(sql, values);
@@ -126,7 +158,7 @@ export class Work {
     }
     const reply = readAnswer((answer as { reply: string }).reply) as Answer & CallReply;
     if (reply.notifications !== undefined && reply.notifications !== '') {
-      this.#notify([...reply.notifications].map((letter) => notificationOf[letter] as Notification));
+      this.#notify([...readNotifications(reply.notifications, created)]);
     }
     return reply;
   }

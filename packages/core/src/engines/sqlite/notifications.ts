@@ -30,7 +30,7 @@ export function openNotifications(options: {
   };
   const notifier = options.isShared
     ? tryNotifier(options.path, options.warnings, (notification) => {
-        if (notification === 'jobs') isJobsAnnounced = true;
+        if (notification.kind === 'jobs') isJobsAnnounced = true;
         deliver(notification);
       })
     : null;
@@ -43,8 +43,8 @@ export function openNotifications(options: {
       for (const notification of notifications) deliver(notification);
     },
     probe() {
-      if (notifier === null) deliver('probe');
-      else notifier.notify(['probe']);
+      if (notifier === null) deliver({ kind: 'probe' });
+      else notifier.notify([{ kind: 'probe' }]);
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -1,18 +1,18 @@
 import { closeSync, type FSWatcher, readSync, watch, writeSync } from 'node:fs';
 import { systemRandom } from '../../base/random.ts';
-import type { Notification } from '../../contract/engine.ts';
+import type { Notification, NotificationKind } from '../../contract/engine.ts';
 import { openBeside } from './private-file.ts';
 
 /** Notifies other processes on the same file that there may be work, and receives their notifications. */
 export interface Notifier {
-  /** Sends these notifications. */
+  /** Sends these notifications. Their types stay in this process: the file has no room for them. */
   notify(notifications: Iterable<Notification>): void;
   /** Whether notifications of other processes can be received. */
   readonly isReceiving: boolean;
   close(): void;
 }
 
-const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks', 'probe'];
+const kinds: readonly NotificationKind[] = ['jobs', 'cancel', 'schedules', 'locks', 'probe'];
 const bytesPerKind = 4;
 
 /**
@@ -45,7 +45,7 @@ export function openNotifier(
       seen.writeUInt32LE(mark, from);
       const isOwn = mark === marks.readUInt32LE(from);
       // Our own notification matters only as a probe: it proves that notifications arrive.
-      if (isOwn === (kind === 'probe')) onNotification(kind);
+      if (isOwn === (kind === 'probe')) onNotification({ kind });
     }
   };
 
@@ -62,7 +62,7 @@ export function openNotifier(
 
   return {
     notify(notifications) {
-      for (const kind of notifications) {
+      for (const { kind } of notifications) {
         const from = kinds.indexOf(kind) * bytesPerKind;
         marks.writeUInt32LE(Math.floor(systemRandom.next() * 0xffffffff) + 1, from);
         try {

@@ -93,7 +93,7 @@ export function place(
   work.run(statements.job.place, to.status, reason, rank, due, due, work.now, row.seq);
   work.changed(row.id, row.type, to.status, to.event, row.percent);
   // Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  work.notifications.add('jobs');
+  work.notifications.add('jobs', row.type);
   return to.status;
 }
 
@@ -138,14 +138,14 @@ export function promote(
   }
   // If jobs of several types wait for one serial place, the job that was due first gets it.
   rows.sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
-  const isNotified = work.notifications.has('jobs');
+  const before = work.notifications.take('jobs');
   for (const row of rows) {
     // An earlier job of this list may have queued or promoted it, with the others of its serial key.
     const isMoved = row.serial !== null && readJobState(work, row.id)?.status !== row.status;
     if (!isMoved) enter(work, row, 'due');
   }
   // Every node knows the next due instant and wakes at it, so expected jobs need no notification.
-  if (!isNotified) work.notifications.delete('jobs');
+  work.notifications.replace('jobs', before);
   return { count: rows.length, isAll };
 }
 

@@ -8,6 +8,7 @@ import type {
   UserTransaction,
   WatchedTransaction,
 } from '../../contract/engine.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import { notOpen, otherStore, unknownTx } from '../shared/transaction-errors.ts';
 import type { SqliteDatabase } from './database.ts';
 import { openStoreClock, readBootId } from './store-clock.ts';
@@ -80,7 +81,7 @@ class UserConnection {
   readonly #clock: Clock;
   readonly #connection: Connection;
   /** What is to be told once the transaction is over; null: nothing is waited for. */
-  #notifications: Set<Notification> | null = null;
+  #notifications: NotificationSet | null = null;
   #nextLook: Timer | null = null;
 
   constructor(db: SqliteDatabase, options: UserTransactionOptions, clock: Clock) {
@@ -139,10 +140,10 @@ class UserConnection {
 
   #notifyLater(notifications: Iterable<Notification>): void {
     if (this.#notifications !== null) {
-      for (const notification of notifications) this.#notifications.add(notification);
+      this.#notifications.addAll(notifications);
       return;
     }
-    this.#notifications = new Set(notifications);
+    this.#notifications = new NotificationSet().addAll(notifications);
     this.#watchEnd();
     this.#look(this.#clock.elapsed());
   }

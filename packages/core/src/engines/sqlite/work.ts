@@ -1,5 +1,6 @@
-import type { JobPolicy, Notification, Stamp, TransferMark } from '../../contract/engine.ts';
+import type { JobPolicy, Stamp, TransferMark } from '../../contract/engine.ts';
 import type { JobStatus } from '../../contract/job-status.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import { movedError } from '../../contract/transfer.ts';
 import { createPolicies } from '../shared/policies.ts';
 import type { SqliteDatabase, SqliteStatement } from './database.ts';
@@ -31,7 +32,7 @@ export type ChangeEntry = [
 export class Work {
   readonly now: number;
   readonly steady: number;
-  readonly notifications = new Set<Notification>();
+  readonly notifications = new NotificationSet();
   /** Whether inserts and claims take their plain branch where they can. */
   readonly hasPlainBranches: boolean;
   #changes: ChangeEntry[] = [];
@@ -196,7 +197,7 @@ export class Connection {
   write<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
+  ): { reply: Result & { now: number }; notifications: NotificationSet } {
     // Immediate: a transaction that began as a reader and then writes can fail without waiting for its turn.
     return this.#transaction('BEGIN IMMEDIATE', stamp, (work) => {
       const result = verb(work);
@@ -210,7 +211,7 @@ export class Connection {
   userTransaction<Result extends object>(
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
+  ): { reply: Result & { now: number }; notifications: NotificationSet } {
     try {
       this.db.exec('SAVEPOINT duly_call');
       const work = new Work(this, this.#instant(stamp));
@@ -260,7 +261,7 @@ export class Connection {
     begin: string,
     stamp: Stamp,
     verb: (work: Work) => Result,
-  ): { reply: Result & { now: number }; notifications: Set<Notification> } {
+  ): { reply: Result & { now: number }; notifications: NotificationSet } {
     try {
       this.statement(begin).run();
       const work = new Work(this, this.#instant(stamp));

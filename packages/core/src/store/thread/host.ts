@@ -14,8 +14,10 @@ import type {
   Engine,
   EngineVerb,
   ExchangeReply,
+  Notification,
   Settlement,
 } from '../../contract/engine.ts';
+import { NotificationSet } from '../../contract/notifications.ts';
 import {
   createHeartbeats,
   type Heartbeats,
@@ -61,7 +63,8 @@ let parked: ParkedClaims;
 let locks: LockHost;
 /** Whether the engine is being called this moment: a notification that it gives now is of what is not answered yet. */
 let isInside = false;
-let isNotifiedInside = false;
+/** Its notification of jobs, which waits for the answer. */
+const notifiedInside = new NotificationSet();
 
 try {
   const engine = await openEngine(url);
@@ -90,7 +93,7 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
         followLeases(input as LeaseCall, reply, askedElapsed);
         return packReply(message.verb, reply);
       });
-      if (isNotifiedInside) notify();
+      for (const notification of notifiedInside.takeAll()) notify(notification);
       break;
     case 'soon':
       linger(engine);
@@ -101,10 +104,10 @@ async function serve(engine: Engine, message: ToThread): Promise<void> {
     case 'listen':
       engine.subscribe((notification) => {
         // In this thread: a main loop that is blocked now must not start cancelled jobs when it turns again.
-        if (notification === 'cancel') for (const { heartbeats } of workers.values()) heartbeats.check();
-        if (notification !== 'jobs') post({ kind: 'notification', notification, nodes: [] });
-        else if (isInside) isNotifiedInside = true;
-        else notify();
+        if (notification.kind === 'cancel') for (const { heartbeats } of workers.values()) heartbeats.check();
+        if (notification.kind !== 'jobs') post({ kind: 'notification', notification, nodes: [] });
+        else if (isInside) notifiedInside.addAll([notification]);
+        else notify(notification);
       });
       break;
     case 'watch-transaction':
@@ -173,10 +176,9 @@ async function call(engine: Engine, verb: EngineVerb, input: LeaseCall | Acquire
 }
 
 /** There may be jobs. A worker that sleeps is not asked first: its claim is here. */
-function notify(): void {
-  isNotifiedInside = false;
+function notify(notification: Notification): void {
   // Told before: the worker's thread wakes while the store is asked, and not after.
-  parked.use((nodes) => post({ kind: 'notification', notification: 'jobs', nodes }));
+  parked.use(notification, (nodes) => post({ kind: 'notification', notification, nodes }));
 }
 
 function openParkedClaim(engine: Engine): ParkedClaims {

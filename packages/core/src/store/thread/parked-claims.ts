@@ -1,6 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { ClaimedJob, ClaimRequest, Engine, ExchangeReply, Settlement } from '../../contract/engine.ts';
+import type {
+  ClaimedJob,
+  ClaimRequest,
+  Engine,
+  ExchangeReply,
+  Notification,
+  Settlement,
+} from '../../contract/engine.ts';
+import { isAboutJobs } from '../../contract/notifications.ts';
 import { settlementOf } from '../../lifecycle/settle.ts';
 
 /** What a claim that stood was given. Plain data: it travels to the worker's thread. */
@@ -38,8 +46,8 @@ export interface ParkedClaims {
   begin(claim: ClaimRequest): void;
   /** It is answered, or failed (null). That of a worker that does nothing stands from here on, if it found nothing. */
   end(claim: ClaimRequest, reply: ExchangeReply | null): void;
-  /** There may be jobs: tells whose claims stand, and then uses them. */
-  use(onBegin: (nodes: string[]) => void): void;
+  /** There may be jobs: reports whose parked claims ask for one of their types, and then uses these claims. */
+  use(notification: Notification, onBegin: (nodes: string[]) => void): void;
   /** Claims of this node stand no more; resolves when none is being used. */
   close(node: string): Promise<void>;
 }
@@ -118,8 +126,10 @@ export function createParkedClaims(options: ParkedClaimsOptions): ParkedClaims {
       // Closed and opened again in between, it is not the one that began.
       if (claims !== undefined && claims.onTheWay > 0) answered(claims, claim, reply);
     },
-    use(onBegin) {
-      const used = [...claimsByNode].filter(([, { parked }]) => parked !== null);
+    use(notification, onBegin) {
+      const used = [...claimsByNode].filter(
+        ([, { parked }]) => parked !== null && isAboutJobs(notification, typesOf(parked)),
+      );
       onBegin(used.map(([node]) => node));
       for (const [, claims] of used) {
         const claim = claims.parked as ClaimRequest;
@@ -133,4 +143,8 @@ export function createParkedClaims(options: ParkedClaimsOptions): ParkedClaims {
       await claims?.using;
     },
   };
+}
+
+function typesOf({ tasks }: ClaimRequest): Set<string> {
+  return new Set(tasks.map(({ type }) => type));
 }

@@ -1,9 +1,9 @@
 // Notifications that the thread of a store passes on to the main loop.
 
-import type { Notification } from '../../contract/engine.ts';
+import type { Notification, NotificationKind } from '../../contract/engine.ts';
 import type { StoreThread } from './store-thread.ts';
 
-const kinds: readonly Notification[] = ['jobs', 'cancel', 'schedules', 'locks'];
+const kinds: readonly NotificationKind[] = ['jobs', 'cancel', 'schedules', 'locks'];
 
 /** Who listens to the notifications of a store in a thread. */
 export class ThreadNotifications {
@@ -35,6 +35,6 @@ export class ThreadNotifications {
     if (!this.#isListening) return;
     this.#thread().post({ kind: 'listen' });
     // Whatever was told meanwhile nobody has heard.
-    for (const notification of kinds) this.deliver(notification);
+    for (const kind of kinds) this.deliver({ kind });
   }
 }

@@ -4,6 +4,7 @@ import { parseDuration } from '../../base/duration.ts';
 import { type OptionNames, readName, readOptions, readWholeNumber } from '../../base/option-reader.ts';
 import { replyElapsed } from '../../base/reply-elapsed.ts';
 import type { ClaimRequest } from '../../contract/engine.ts';
+import { isAboutJobs } from '../../contract/notifications.ts';
 import { nodeHeartbeatMs } from '../../contract/timings.ts';
 import { toRemoteJob } from './remote-job.ts';
 import { nodeOf, readWorker } from './remote-node.ts';
@@ -43,8 +44,9 @@ export async function claimRemotely(
   const endElapsed = clock.elapsed() + waitMs;
   const isGone = (): boolean => signal?.aborted ?? false;
   let news = new AbortController();
+  const types = new Set(info.tasks.map(({ type }) => type));
   const off = engine.subscribe((notification) => {
-    if (notification === 'jobs' || notification === 'disconnected') news.abort();
+    if (isAboutJobs(notification, types) || notification.kind === 'disconnected') news.abort();
   });
   try {
     for (let repeat = token !== undefined; ; repeat = false) {

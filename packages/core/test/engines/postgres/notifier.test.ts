@@ -7,7 +7,7 @@ import pg from 'pg';
 import { startPgBouncer } from '../../../../../test/servers/pgbouncer.ts';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import { startTcpProxy, throughPort } from '../../../../../test/servers/tcp-proxy.ts';
-import type { Notification } from '../../../src/contract/engine.ts';
+import type { Notification, NotificationKind } from '../../../src/contract/engine.ts';
 import { channelOf } from '../../../src/engines/postgres/notifier.ts';
 import type { OpenedPostgres } from '../../../src/engines/postgres/open-postgres.ts';
 import { ask, open, url } from './setup.ts';
@@ -22,12 +22,13 @@ function listenTo(store: OpenedPostgres) {
   });
   return {
     received,
+    kinds: () => received.map(({ kind }) => kind),
     stop,
     /** Resolves once all of these were received since the last `forget`. */
-    receives(...notifications: Notification[]): Promise<void> {
+    receives(...kinds: NotificationKind[]): Promise<void> {
       return new Promise((resolve) => {
         look = () => {
-          if (notifications.every((notification) => received.includes(notification))) resolve();
+          if (kinds.every((kind) => received.some((one) => one.kind === kind))) resolve();
         };
         look();
       });
@@ -45,16 +46,48 @@ it('a listener proves itself by a probe, receives others, and nothing of its own
   // Without being asked: from the first probe on a node may sleep long.
   await Promise.all([mine.receives('probe'), theirs.receives('probe')]);
   mine.forget();
-  one.notify(['jobs', 'locks']);
+  one.notify([{ kind: 'jobs' }, { kind: 'locks' }]);
   await theirs.receives('jobs', 'locks');
-  other.notify(['cancel']);
+  other.notify([{ kind: 'cancel' }]);
   await mine.receives('cancel');
-  assert.deepEqual(mine.received, ['jobs', 'locks', 'cancel'], 'its own at once and once');
+  assert.deepEqual(mine.kinds(), ['jobs', 'locks', 'cancel'], 'its own at once and once');
   mine.forget();
   theirs.forget();
   await one.probe();
   await mine.receives('probe');
-  assert.ok(!theirs.received.includes('probe'), 'a probe is for its sender');
+  assert.ok(!theirs.kinds().includes('probe'), 'a probe is for its sender');
+  await Promise.all([one.close(), other.close()]);
+});
+
+it('types travel to other processes, whatever they are called, and those of one moment together', async () => {
+  const schema = freshSchema();
+  const [one, other] = [await open({ schema }), await open({ schema })];
+  const theirs = listenTo(other);
+  await theirs.receives('probe');
+  theirs.forget();
+  const odd = [`it's "quoted"`, 'a,b:c d', 'back\\slash', 'größe 🦉'];
+  // The first goes at once, the next ones are collected.
+  one.notify([{ kind: 'jobs', types: odd }]);
+  one.notify([{ kind: 'jobs', types: ['b'] }]);
+  one.notify([{ kind: 'jobs', types: ['c'] }, { kind: 'locks' }]);
+  await theirs.receives('jobs', 'locks');
+  const locks = { kind: 'locks' };
+  assert.deepEqual(theirs.received, [
+    { kind: 'jobs', types: odd },
+    { kind: 'jobs', types: ['b', 'c'] },
+    locks,
+  ]);
+  theirs.forget();
+  one.notify([{ kind: 'jobs', types: ['d'] }]);
+  one.notify([{ kind: 'jobs', types: ['e'] }]);
+  one.notify([{ kind: 'jobs' }]);
+  one.notify([{ kind: 'schedules' }]);
+  await theirs.receives('schedules');
+  assert.deepEqual(theirs.received.at(-2), { kind: 'jobs' }, 'any type wins');
+  theirs.forget();
+  one.notify([{ kind: 'jobs', types: ['ж'.repeat(4_000)] }]);
+  await theirs.receives('jobs');
+  assert.deepEqual(theirs.received, [{ kind: 'jobs' }], 'too long for a NOTIFY');
   await Promise.all([one.close(), other.close()]);
 });
 
@@ -63,11 +96,11 @@ it('stores in one database do not receive notifications of each other', async ()
   const [mine, theirs] = [listenTo(one), listenTo(other)];
   await Promise.all([mine.receives('probe'), theirs.receives('probe')]);
   theirs.forget();
-  one.notify(['jobs']);
+  one.notify([{ kind: 'jobs' }]);
   await one.probe();
   await other.probe();
   await theirs.receives('probe');
-  assert.deepEqual(theirs.received, ['probe']);
+  assert.deepEqual(theirs.kinds(), ['probe']);
   await Promise.all([one.close(), other.close()]);
 });
 
@@ -101,10 +134,10 @@ it('notifications of a burst travel together', async () => {
   });
   await witness.query(`LISTEN "${channelOf(schema)}"`);
   for (let call = 0; call < 1_000; call++) {
-    store.notify(['jobs']);
+    store.notify([{ kind: 'jobs' }]);
     if (call % 100 === 0) await null;
   }
-  store.notify(['schedules']);
+  store.notify([{ kind: 'schedules' }]);
   await done.promise;
   assert.ok(count <= 3, `a thousand calls sent ${count} notifications`);
   await witness.end();
@@ -122,7 +155,7 @@ it('a connection that ends is told at once and created again; what may have been
     [channelOf(schema)],
   );
   await listener.receives('disconnected', 'jobs', 'schedules', 'cancel', 'locks', 'probe');
-  assert.equal(listener.received[0], 'disconnected');
+  assert.equal(listener.kinds()[0], 'disconnected');
   await store.close();
 });
 
@@ -136,7 +169,7 @@ it('a half-open connection is noticed by the probe that does not arrive', async 
   proxy.freeze();
   await store.probe();
   await listener.receives('disconnected');
-  assert.ok(!listener.received.includes('probe'));
+  assert.ok(!listener.kinds().includes('probe'));
   proxy.thaw();
   await listener.receives('probe', 'jobs');
   await store.close();
@@ -150,12 +183,12 @@ it('behind a pooler in transaction mode LISTEN proves nothing, and a direct conn
     const pooled = await open({ schema, connection: bouncer.url });
     const listener = listenTo(pooled);
     await listener.receives('disconnected');
-    assert.ok(!listener.received.includes('probe'), 'no probe arrived');
+    assert.ok(!listener.kinds().includes('probe'), 'no probe arrived');
     const direct = await open({ schema, connection: bouncer.url, listenUrl: url });
     const other = listenTo(direct);
     await other.receives('probe');
     // Sending needs no session: the disconnected one still notifies others.
-    pooled.notify(['jobs']);
+    pooled.notify([{ kind: 'jobs' }]);
     await other.receives('jobs');
     await Promise.all([pooled.close(), direct.close()]);
   } finally {

@@ -76,7 +76,7 @@ test('whoever sleeps until the next due instant is woken when the store follows 
   const engine = await openSqliteEngine({ path, clock, boot: 'a' });
   t.after(() => engine.close());
   const notifications: string[] = [];
-  engine.subscribe((notification) => notifications.push(notification));
+  engine.subscribe(({ kind }) => notifications.push(kind));
   step(hourMs);
   await engine.reap(reapNothing);
   pass(9_000);

@@ -8,14 +8,14 @@ import { Worker } from 'node:worker_threads';
 import { jobSpec, settlement } from '@duly/conformance/builders';
 import { until } from '@duly/conformance/steps';
 import { isDulyError } from '../../../src/base/errors.ts';
-import type { ClaimedJob, Engine, Notification } from '../../../src/contract/engine.ts';
+import type { ClaimedJob, Engine, Notification, NotificationKind } from '../../../src/contract/engine.ts';
 import { openStore } from '../../../src/store/thread/open-store.ts';
 import { testFolder } from './folder.ts';
 
-function nextNotification(engine: Engine, wanted: Notification): Promise<Notification> {
+function nextNotification(engine: Engine, wanted: NotificationKind): Promise<Notification> {
   return new Promise((resolve) => {
     const stop = engine.subscribe((notification) => {
-      if (notification !== wanted) return;
+      if (notification.kind !== wanted) return;
       stop();
       resolve(notification);
     });
@@ -33,7 +33,7 @@ test('a store receives its own probe, which proves that notifications arrive', a
   t.after(() => engine.close());
   const probed = nextNotification(engine, 'probe');
   await engine.probe();
-  assert.equal(await probed, 'probe');
+  assert.deepEqual(await probed, { kind: 'probe' });
 });
 
 test('a job created through one connection wakes another one', async (t) => {
@@ -46,7 +46,7 @@ test('a job created through one connection wakes another one', async (t) => {
   });
   const notified = nextNotification(other.engine, 'jobs');
   await one.engine.enqueue({ groups: [{ jobs: [jobSpec()] }] });
-  assert.equal(await notified, 'jobs');
+  assert.deepEqual(await notified, { kind: 'jobs' }, 'a file carries no types');
 });
 
 test('a thread that was told of a call answers it, whether it comes at once, late or never', async (t) => {
@@ -73,6 +73,16 @@ test('calls after the end are refused, and the end can be asked for twice', asyn
   await engine.close();
   await engine.close();
   await assert.rejects(engine.get({ ids: [] }), (error) => isDulyError(error, 'store_closed'));
+});
+
+test('types arrive in the process that creates jobs, also those of its own thread', async (t) => {
+  const url = `sqlite:${join(testFolder(t), 'duly.db')}`;
+  const { engine } = await openStore(url);
+  t.after(() => engine.close());
+  const notified = nextNotification(engine, 'jobs');
+  const jobs = ['mail', 'a, b'].map((type) => jobSpec({ type, due: { inMs: 0 } }));
+  await engine.enqueue({ groups: [{ jobs }] });
+  assert.deepEqual(await notified, { kind: 'jobs', types: ['mail', 'a, b'] });
 });
 
 test('a thread that ends by itself is followed by another, with notifications and heartbeats', async (t) => {

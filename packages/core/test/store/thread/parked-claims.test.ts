@@ -64,9 +64,9 @@ async function setup(t: TestContext) {
       await engine.enqueue({ groups: [{ jobs: [spec] }], now: clock.now() });
       return spec.id;
     },
-    async notifyJobs(): Promise<string[]> {
+    async notifyJobs(types?: string[]): Promise<string[]> {
       let used: string[] = [];
-      claims.use((nodes) => {
+      claims.use({ kind: 'jobs', ...(types && { types }) }, (nodes) => {
         used = nodes;
       });
       await clock.settle();
@@ -77,6 +77,16 @@ async function setup(t: TestContext) {
     },
   };
 }
+
+test('a notification of other types leaves a claim parked', async (t) => {
+  const { exchange, create, notifyJobs, delivered } = await setup(t);
+  await exchange(idle());
+  await create();
+  assert.deepEqual(await notifyJobs(['other', 'another']), []);
+  assert.deepEqual(delivered, []);
+  assert.deepEqual(await notifyJobs(['other', 'work']), ['node_1']);
+  assert.equal(delivered.length, 1);
+});
 
 test('the claim of an idle worker that found nothing is used when jobs are heard of, once', async (t) => {
   const { exchange, create, notifyJobs, delivered, status } = await setup(t);
@@ -257,7 +267,7 @@ const dueNow = () => jobSpec({ due: { inMs: 0 } });
 function nextJobsNotification(engine: Store['engine'], look: () => void): Promise<void> {
   return new Promise((resolve) => {
     const stop = engine.subscribe((notification: Notification) => {
-      if (notification !== 'jobs') return;
+      if (notification.kind !== 'jobs') return;
       look();
       stop();
       resolve();

@@ -57,6 +57,24 @@ test('a claim waits by the clock, for a job that falls due and for one that is c
   assert.deepEqual((await empty).jobs, []);
 });
 
+test('a waiting claim asks again only for jobs of its types', async (t) => {
+  const { clock, duly, task, worker } = setup(t);
+  const other = duly.task({ name: 'other', run: () => {} });
+  let exchanges = 0;
+  duly.on('call', ({ verb }) => {
+    if (verb === 'exchange') exchanges++;
+  });
+  const waiting = duly.remote.claim({ worker, wait: '1m' });
+  await clock.settle();
+  const before = exchanges;
+  await other.now(null);
+  await clock.settle();
+  assert.equal(exchanges, before);
+  const handle = await task.now(null);
+  await clock.settle();
+  assert.equal((await waiting).jobs[0]?.id, handle.id);
+});
+
 test('a waiting claim ends with its signal and with the Duly, and a worker that leaves is listed no more', async (t) => {
   const { duly, worker } = setup(t);
   const aborter = new AbortController();

@@ -13,8 +13,8 @@ export async function notificationFinding(options: StoreOptions): Promise<Settin
   const opened = await openPostgres({ ...options, migrate: 'never' });
   const isReceived = await new Promise<boolean>((resolve) => {
     const timer = options.clock.after(probeTimeoutMs, () => resolve(false));
-    opened.subscribe((notification) => {
-      if (notification !== 'probe') return;
+    opened.subscribe(({ kind }) => {
+      if (kind !== 'probe') return;
       timer.cancel();
       resolve(true);
     });

@@ -67,13 +67,14 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
 async function callUniform(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
   const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
   work.scanHints?.noteLane(jobs[0] as JobSpec);
-  const answer = await work.call<Answer>(statements.call.enqueueAlike, [
+  const values = [
     now ?? null,
     textArray(jobs.map(({ id }) => id)),
     textArray(jobs.map(({ input }) => input)),
     JSON.stringify(shared),
     claim === undefined ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim),
-  ]);
+  ];
+  const answer = await work.call<Answer>(statements.call.enqueueAlike, values, jobs.slice(0, 1));
   if (claim !== undefined) work.scanHints?.update(claim, answer.now, answer.scan);
   return answer;
 }
@@ -86,24 +87,27 @@ function specFor(work: Work, spec: JobSpec): WrittenSpec {
 
 function call(
   work: Work,
-  { now, claim, repeat }: EnqueueInput,
+  input: EnqueueInput,
   { groups, plain }: { groups: WrittenSpec[][] | null; plain: WrittenSpec[] | null },
 ): Promise<Answer> {
+  const { now, claim, repeat } = input;
+  const specs = input.groups.flatMap(({ jobs }) => jobs);
   const created = [
     now ?? null,
     groups === null ? null : JSON.stringify(groups),
     plain === null ? null : JSON.stringify(plainColumns(plain)),
   ];
   if (work.where === 'user-transaction') {
-    return work.call<Answer>(statements.call.enqueueInTransaction, [...created, repeat === true]);
+    return work.call<Answer>(statements.call.enqueueInTransaction, [...created, repeat === true], specs);
   }
   // Who has a key may have to wait for somebody's open transaction.
-  const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
-  return work.call<Answer>(isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting, [
-    ...created,
-    claim === undefined ? null : JSON.stringify(claim),
-    repeat === true,
-  ]);
+  const isKeyed = groups?.some((group) => group.some(({ dedupe }) => dedupe)) === true;
+  const values = [...created, claim === undefined ? null : JSON.stringify(claim), repeat === true];
+  return work.call<Answer>(
+    isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting,
+    values,
+    specs,
+  );
 }
 
 /** What became of plain jobs follows from their due time alone, so the store need not say it. */

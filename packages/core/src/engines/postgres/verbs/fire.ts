@@ -73,11 +73,9 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
   const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
   const others = groups.map((group, i) => ({ group, i })).filter(({ group }) => !isTogether.has(group));
   const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-  const created = claim !== undefined && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
-  const reply = await work.call<{
-    groups: FireReply['groups'];
-    claimed: LeasedColumns | UniformClaim | TakenAsCreated;
-  }>(statements.call.fire, [
+  const jobs = groups.flatMap((group) => group.jobs);
+  const created = claim !== undefined && isAllPlain ? jobs : null;
+  const values = [
     input.now ?? null,
     input.node,
     ...lists,
@@ -85,10 +83,11 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
     numberArray([...new Set(groups.map(({ fence }) => fence))]),
     claim === undefined ? null : JSON.stringify(claim),
     created === null ? null : textArray(created.map(({ id }) => id)),
-  ]);
+  ];
+  const reply = await work.call<FireAnswer>(statements.call.fire, values, jobs);
+  const { now, claimed } = reply;
   const outcomes: FireReply['groups'] = groups.map(() => 'fired');
   for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n] as FireReply['groups'][number];
-  const { now, claimed } = reply;
   const taken =
     'created' in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed);
   return { now, groups: outcomes, claimed: taken };
@@ -98,6 +97,7 @@ async function send(work: Work, input: FireInput, together: SoleDecision[]): Pro
 interface TakenAsCreated {
   created: [id: string[], fence: number[]];
 }
+type FireAnswer = Pick<FireReply, 'groups'> & { claimed: LeasedColumns | UniformClaim | TakenAsCreated };
 
 function takenAsCreated(
   work: Work,

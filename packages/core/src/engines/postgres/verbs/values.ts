@@ -1,6 +1,7 @@
 import type {
   GetExpiringInput,
   GetExpiringReply,
+  JobSpec,
   PutExpiringInput,
   PutExpiringItem,
   PutExpiringReply,
@@ -19,11 +20,16 @@ export function putExpiring(work: Work, input: PutExpiringInput): Promise<PutExp
     input.groups,
     ({ actor, changes }) => ({ actor, changes: changes.map(writtenChange) }),
     (groups) =>
-      work.call<{ groups: AnsweredGroup<PutExpiringItem>[] }>(statements.call.putExpiring, [
-        input.now ?? null,
-        JSON.stringify(groups),
-      ]),
+      work.call<{ groups: AnsweredGroup<PutExpiringItem>[] }>(
+        statements.call.putExpiring,
+        [input.now ?? null, JSON.stringify(groups)],
+        input.groups.flatMap(({ changes }) => changes.flatMap(cleanupsOf)),
+      ),
   );
+}
+
+function cleanupsOf(change: ValueChange): JobSpec[] {
+  return change.op === 'put' && change.cleanup !== null ? [change.cleanup] : [];
 }
 
 function writtenChange(change: ValueChange): object {

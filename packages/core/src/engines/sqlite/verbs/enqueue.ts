@@ -36,10 +36,11 @@ export function claimCreated(
   created: JobSpec[] | null,
 ): ClaimedJob[] {
   if (request === undefined) return [];
+  // The claim itself may end overdue jobs, and others have to know what that made ready.
+  const notifications = work.notifications.take('jobs');
   const { claimed } = claim(work, request, repeat);
-  if (created !== null && created.length <= claimed.length) {
-    const taken = new Set(claimed.map(({ id }) => id));
-    if (created.every(({ id }) => taken.has(id))) work.notifications.delete('jobs');
-  }
+  const taken = new Set(claimed.map(({ id }) => id));
+  const isAllTaken = created?.every(({ id }) => taken.has(id)) ?? false;
+  if (!isAllTaken) work.notifications.addAll(notifications);
   return claimed;
 }

@@ -158,7 +158,7 @@ function rescheduleAttempt(
   });
   work.run(statements.settle.trimAttempts, row.seq);
   work.changed(row.id, row.type, to, events[settlement.reason] ?? 'failed', progress?.percent ?? row.percent);
-  work.notifications.add('jobs');
+  work.notifications.add('jobs', row.type);
   if (to === 'SCHEDULED') {
     // Put off: it competes for its serial place again when it is due.
     leaveSerial(work, row);

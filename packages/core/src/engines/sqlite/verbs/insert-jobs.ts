@@ -156,7 +156,7 @@ function insertGated(work: Work, spec: JobSpec, moreGates: JobSpec['gates']): En
 function noteCreated(work: Work, spec: JobSpec, status: JobStatus): void {
   work.changed(spec.id, spec.type, status, 'created', 0);
   // Also for later jobs: a sleeping node may have to wake earlier than planned.
-  if (status !== 'BLOCKED') work.notifications.add('jobs');
+  if (status !== 'BLOCKED') work.notifications.add('jobs', spec.type);
 }
 
 function isShut(work: Work, kind: string, ref: string): boolean {

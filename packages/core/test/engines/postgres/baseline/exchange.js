@@ -130,6 +130,59 @@ function movedError(mark, place) {
 		details
 	});
 }
+// packages/core/src/contract/notifications.ts
+const typesMax = 8;
+/** Notifications that are sent together: one for each kind, with the types of all. One of any type, or too many types, make it any. */
+var NotificationSet = class {
+	/** Null: any type. */
+	#types = /* @__PURE__ */ new Map();
+	get size() {
+		return this.#types.size;
+	}
+	has(kind) {
+		return this.#types.has(kind);
+	}
+	/** Adds a notification about one type, or about any. */
+	add(kind, type) {
+		const types = this.#types.get(kind);
+		if (type === void 0) this.#types.set(kind, null);
+		else if (types === void 0) this.#types.set(kind, /* @__PURE__ */ new Set([type]));
+		else if (types !== null && types.add(type).size > typesMax) this.#types.set(kind, null);
+		return this;
+	}
+	/** Adds notifications as they were sent or received. */
+	addAll(notifications) {
+		for (const { kind, types } of notifications) if (types === void 0) this.add(kind);
+		else for (const type of types) this.add(kind, type);
+		return this;
+	}
+	/** Removes the notification of a kind and returns it as a list; empty: there was none. */
+	take(kind) {
+		const types = this.#types.get(kind);
+		this.#types.delete(kind);
+		return types === void 0 ? [] : [notificationOf(kind, types)];
+	}
+	/** Puts notifications of a kind, or none, in the place of the one that is here. */
+	replace(kind, notifications) {
+		this.#types.delete(kind);
+		this.addAll(notifications);
+	}
+	/** Removes all notifications and returns them. */
+	takeAll() {
+		const all = [...this];
+		this.#types.clear();
+		return all;
+	}
+	*[Symbol.iterator]() {
+		for (const [kind, types] of this.#types) yield notificationOf(kind, types);
+	}
+};
+function notificationOf(kind, types) {
+	return types === null ? { kind } : {
+		kind,
+		types: [...types]
+	};
+}
 // packages/core/src/engines/shared/policies.ts
 const policyCountMax = 1e3;
 /** Makes the reader. */
@@ -156,12 +209,22 @@ function ofSet(name) {
 function inSchema(sql, schema) {
 	return sql.replaceAll(writtenSchema, `"${schema}".`);
 }
-const notificationOf = {
+const kindOf = {
 	j: "jobs",
+	n: "jobs",
 	c: "cancel",
 	s: "schedules",
 	l: "locks"
 };
+/** The notifications of a reply. `created`: what the call was to create; left out: unknown. */
+function readNotifications(text, created) {
+	const [letters, ...types] = text.split("\n");
+	const notifications = new NotificationSet();
+	for (const letter of letters) if (letter === "n" && created !== void 0) for (const { type } of created) notifications.add("jobs", type);
+	else notifications.add(kindOf[letter]);
+	for (const type of types) notifications.add("jobs", JSON.parse(type));
+	return notifications;
+}
 /** How verbs reach the store: its statements by their text, and what is to be told once something is committed. */
 var Work = class {
 	#database;
@@ -211,8 +274,11 @@ var Work = class {
 	rowsOnce(sql, values) {
 		return this.#asked(inSchema(sql, this.#schema), values);
 	}
-	/** Calls a function of the schema: one round trip, one transaction. Its notifications are sent before this answers. */
-	async call(sql, values) {
+	/**
+	* Calls a function of the schema: one round trip, one transaction. Its notifications are sent before this answers. `created`: the jobs that
+	* it is to create, whose types the notification names.
+	*/
+	async call(sql, values, created) {
 		let answer;
 		try {
 			[answer] = await this.rows(sql, values);
@@ -220,7 +286,7 @@ var Work = class {
 			throw raisedError(error) ?? error;
 		}
 		const reply = readAnswer(answer.reply);
-		if (reply.notifications !== void 0 && reply.notifications !== "") this.#notify([...reply.notifications].map((letter) => notificationOf[letter]));
+		if (reply.notifications !== void 0 && reply.notifications !== "") this.#notify([...readNotifications(reply.notifications, created)]);
 		return reply;
 	}
 };
@@ -985,4 +1051,4 @@ function writtenSettlement(one, position) {
 		...report !== null && { report: writtenReport(report) }
 	};
 }
-export { movedError as A, eachGroup as C, ofSet as D, notTogether as E, DulyError as M, dulyError as N, sqlStateBehind as O, isDulyError as P, Work as S, keepable as T, policyText as _, writtenReport as a, numberArray as b, jobStatuses as c, toSlot as d, statusAt as f, plainColumns as g, isUniform as h, report as i, transferParts as j, uniqueViolation as k, toClaimedJobs as l, isPlain as m, settleInTransaction as n, isTerminal as o, checkedDue as p, logs as r, jobActions as s, exchange as t, toJobRecord as u, slotText as v, inSchema as w, textArray as x, writtenSpec as y };
+export { NotificationSet as A, eachGroup as C, ofSet as D, notTogether as E, isDulyError as F, transferParts as M, DulyError as N, sqlStateBehind as O, dulyError as P, Work as S, keepable as T, policyText as _, writtenReport as a, numberArray as b, jobStatuses as c, toSlot as d, statusAt as f, plainColumns as g, isUniform as h, report as i, movedError as j, uniqueViolation as k, toClaimedJobs as l, isPlain as m, settleInTransaction as n, isTerminal as o, checkedDue as p, logs as r, jobActions as s, exchange as t, toJobRecord as u, slotText as v, inSchema as w, textArray as x, writtenSpec as y };

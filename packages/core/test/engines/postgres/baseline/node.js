@@ -1,5 +1,5 @@
 // Made by node scripts/release-sql.ts. Do not edit.
-import { A as movedError, C as eachGroup, D as ofSet, M as DulyError, N as dulyError, O as sqlStateBehind, P as isDulyError, S as Work, T as keepable, _ as policyText, a as writtenReport, b as numberArray, c as jobStatuses, d as toSlot, f as statusAt, g as plainColumns, h as isUniform, i as report, j as transferParts, l as toClaimedJobs, m as isPlain, n as settleInTransaction, o as isTerminal, p as checkedDue, r as logs, s as jobActions, t as exchange, u as toJobRecord, v as slotText, w as inSchema, x as textArray, y as writtenSpec } from "./exchange.js";
+import { A as NotificationSet, C as eachGroup, D as ofSet, F as isDulyError, M as transferParts, N as DulyError, O as sqlStateBehind, P as dulyError, S as Work, T as keepable, _ as policyText, a as writtenReport, b as numberArray, c as jobStatuses, d as toSlot, f as statusAt, g as plainColumns, h as isUniform, i as report, j as movedError, l as toClaimedJobs, m as isPlain, n as settleInTransaction, o as isTerminal, p as checkedDue, r as logs, s as jobActions, t as exchange, u as toJobRecord, v as slotText, w as inSchema, x as textArray, y as writtenSpec } from "./exchange.js";
 import { n as schemaSteps, r as statements, t as functionSet } from "./sql.js";
 import { createInterface } from "node:readline";
 import { getRandomValues } from "node:crypto";
@@ -1819,6 +1819,41 @@ function createListenerOn({ client, channel, clock, receive }) {
 		close
 	};
 }
+// packages/core/src/engines/postgres/notification-payload.ts
+const lengthMax = 7900;
+/** What is sent to other processes: `<sender> jobs:<type>,<type> cancel`. It holds no quote and no backslash, so it needs no escaping in SQL. */
+function writePayload(sender, notifications) {
+	const full = [sender, ...notifications.map(written)].join(" ");
+	if (full.length <= lengthMax) return full;
+	return [sender, ...notifications.map(({ kind }) => kind)].join(" ");
+}
+/** The sender and its notifications. */
+function readPayload(payload) {
+	const [sender, ...rest] = payload.split(" ");
+	return {
+		sender,
+		notifications: rest.map(read)
+	};
+}
+function written({ kind, types }) {
+	return types === void 0 ? kind : `${kind}:${types.map(encoded).join(",")}`;
+}
+function read(text) {
+	const [kind, types] = text.split(":");
+	if (types === void 0) return { kind };
+	try {
+		return {
+			kind,
+			types: types.split(",").map(decodeURIComponent)
+		};
+	} catch {
+		return { kind };
+	}
+}
+/** Leaves of the printable characters only letters, digits and -_.!~*() as they are. */
+function encoded(type) {
+	return encodeURIComponent(type).replaceAll("'", "%27");
+}
 // packages/core/src/engines/postgres/notifier.ts
 const gapMs = 5;
 const firstBackoffMs = 100;
@@ -1847,16 +1882,17 @@ function createNotifier(options) {
 	/** The connection that listens now. */
 	let listener = null;
 	function receive(payload) {
-		const [from, ...notifications] = payload.split(" ");
+		const { sender: from, notifications } = readPayload(payload);
 		for (const notification of notifications) {
-			if (from === sender !== (notification === "probe")) continue;
-			if (notification === "probe") listener?.onProbe();
+			const isProbe = notification.kind === "probe";
+			if (from === sender !== isProbe) continue;
+			if (isProbe) listener?.onProbe();
 			onNotification(notification);
 		}
 	}
 	async function probe() {
 		listener?.expectProbe();
-		await outgoing.post(["probe"]);
+		await outgoing.post([{ kind: "probe" }]);
 	}
 	/** Listens on one connection after the other, until the notifier is closed. */
 	async function keepListening() {
@@ -1873,7 +1909,7 @@ function createNotifier(options) {
 			});
 			listener = one;
 			if (await one.open()) {
-				if (hasListened) for (const kind of kinds$2) onNotification(kind);
+				if (hasListened) for (const kind of kinds$2) onNotification({ kind });
 				await probe().catch(() => one.close());
 				await one.ended;
 			}
@@ -1881,7 +1917,7 @@ function createNotifier(options) {
 			hasListened ||= one.isProven();
 			failures = one.isProven() ? 1 : failures + 1;
 			if (closing.signal.aborted) return;
-			onNotification("disconnected");
+			onNotification({ kind: "disconnected" });
 			const pauseMs = Math.min(firstBackoffMs * 2 ** (failures - 1), backoffMsMax);
 			await clock.sleep(pauseMs * (.5 + random.next() / 2), closing.signal);
 		}
@@ -1901,23 +1937,21 @@ function createNotifier(options) {
 	};
 }
 function createOutgoing({ database, channel, sender, clock, closing }) {
-	const pending = /* @__PURE__ */ new Set();
+	const pending = new NotificationSet();
 	let sending = null;
 	async function post(notifications) {
-		await database.query(notifyStatement(channel, `${sender} ${notifications.join(" ")}`));
+		await database.query(notifyStatement(channel, writePayload(sender, notifications)));
 	}
 	async function sendPending() {
 		while (pending.size > 0) {
-			const notifications = [...pending];
-			pending.clear();
-			await post(notifications).catch(() => {});
+			await post(pending.takeAll()).catch(() => {});
 			await clock.sleep(gapMs, closing);
 		}
 		sending = null;
 	}
 	return {
 		notify(notifications) {
-			for (const notification of notifications) pending.add(notification);
+			pending.addAll(notifications);
 			if (pending.size > 0 && !closing.aborted) sending ??= sendPending();
 		},
 		post,
@@ -2103,10 +2137,10 @@ function createTransactionWatch(options) {
 	let isRunning = false;
 	async function look() {
 		const rows = await database.query("SELECT x AS xid, pg_xact_status(x::xid8) AS status FROM jsonb_array_elements_text($1::jsonb) x", [JSON.stringify([...waiting.keys()])]);
-		const committed = /* @__PURE__ */ new Set();
+		const committed = new NotificationSet();
 		for (const { xid, status } of rows) {
 			if (status === "in progress") continue;
-			if (status === "committed") for (const notification of waiting.get(xid)?.notifications ?? []) committed.add(notification);
+			if (status === "committed") committed.addAll(waiting.get(xid)?.notifications ?? []);
 			waiting.delete(xid);
 		}
 		if (committed.size > 0) notify(committed);
@@ -2136,11 +2170,11 @@ function createTransactionWatch(options) {
 			const known = waiting.get(transaction);
 			if (known === void 0) {
 				waiting.set(transaction, {
-					notifications: new Set(notifications),
+					notifications: new NotificationSet().addAll(notifications),
 					sinceElapsed: clock.elapsed()
 				});
 				news.abort();
-			} else for (const notification of notifications) known.notifications.add(notification);
+			} else known.notifications.addAll(notifications);
 			if (!isRunning) run();
 		},
 		close: () => ended.abort()
@@ -2400,13 +2434,14 @@ async function send$1(work, input, groups) {
 async function callUniform(work, { now, claim }, jobs) {
 	const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0]);
 	work.scanHints?.noteLane(jobs[0]);
-	const answer = await work.call(statements.call.enqueueAlike, [
+	const values = [
 		now ?? null,
 		textArray(jobs.map(({ id }) => id)),
 		textArray(jobs.map(({ input }) => input)),
 		JSON.stringify(shared),
 		claim === void 0 ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim)
-	]);
+	];
+	const answer = await work.call(statements.call.enqueueAlike, values, jobs.slice(0, 1));
 	if (claim !== void 0) work.scanHints?.update(claim, answer.now, answer.scan);
 	return answer;
 }
@@ -2418,19 +2453,22 @@ function specFor(work, spec) {
 		unplaced: true
 	} : written;
 }
-function call(work, { now, claim, repeat }, { groups, plain }) {
+function call(work, input, { groups, plain }) {
+	const { now, claim, repeat } = input;
+	const specs = input.groups.flatMap(({ jobs }) => jobs);
 	const created = [
 		now ?? null,
 		groups === null ? null : JSON.stringify(groups),
 		plain === null ? null : JSON.stringify(plainColumns(plain))
 	];
-	if (work.where === "user-transaction") return work.call(statements.call.enqueueInTransaction, [...created, repeat === true]);
-	const isKeyed = groups?.some((specs) => specs.some(({ dedupe }) => dedupe)) === true;
-	return work.call(isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting, [
+	if (work.where === "user-transaction") return work.call(statements.call.enqueueInTransaction, [...created, repeat === true], specs);
+	const isKeyed = groups?.some((group) => group.some(({ dedupe }) => dedupe)) === true;
+	const values = [
 		...created,
 		claim === void 0 ? null : JSON.stringify(claim),
 		repeat === true
-	]);
+	];
+	return work.call(isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting, values, specs);
 }
 /** What became of plain jobs follows from their due time alone, so the store need not say it. */
 function plainReply(jobs, now) {
@@ -2982,7 +3020,7 @@ function createPostgresUserTransaction(tx, options) {
 			});
 			return;
 		}
-		transaction.onEnd(`${place} ${notifications.join(" ")}`, (end) => {
+		transaction.onEnd(`${place} ${JSON.stringify(notifications)}`, (end) => {
 			if (end !== "rolled-back") watchTransaction({
 				transaction: end === "committed" ? null : xid,
 				notifications
@@ -3199,8 +3237,9 @@ async function send(work, input, together) {
 		i
 	})).filter(({ group }) => !isTogether.has(group));
 	const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
-	const created = claim !== void 0 && isAllPlain ? groups.flatMap(({ jobs }) => jobs) : null;
-	const reply = await work.call(statements.call.fire, [
+	const jobs = groups.flatMap((group) => group.jobs);
+	const created = claim !== void 0 && isAllPlain ? jobs : null;
+	const values = [
 		input.now ?? null,
 		input.node,
 		...lists,
@@ -3211,10 +3250,11 @@ async function send(work, input, together) {
 		numberArray([...new Set(groups.map(({ fence }) => fence))]),
 		claim === void 0 ? null : JSON.stringify(claim),
 		created === null ? null : textArray(created.map(({ id }) => id))
-	]);
+	];
+	const reply = await work.call(statements.call.fire, values, jobs);
+	const { now, claimed } = reply;
 	const outcomes = groups.map(() => "fired");
 	for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n];
-	const { now, claimed } = reply;
 	return {
 		now,
 		groups: outcomes,
@@ -4076,7 +4116,10 @@ function putExpiring(work, input) {
 	return eachGroup(input.groups, ({ actor, changes }) => ({
 		actor,
 		changes: changes.map(writtenChange)
-	}), (groups) => work.call(statements.call.putExpiring, [input.now ?? null, JSON.stringify(groups)]));
+	}), (groups) => work.call(statements.call.putExpiring, [input.now ?? null, JSON.stringify(groups)], input.groups.flatMap(({ changes }) => changes.flatMap(cleanupsOf))));
+}
+function cleanupsOf(change) {
+	return change.op === "put" && change.cleanup !== null ? [change.cleanup] : [];
 }
 function writtenChange(change) {
 	if (change.op === "delete") return change;

@@ -660,7 +660,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);`
 const functionSet = {
 	number: 1,
 	isReleased: true,
-	hash: 0xdfcb727f00fb8,
+	hash: 0x6283bf545c74e,
 	sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -930,16 +930,32 @@ CREATE FUNCTION duly.now_f1(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS 
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
--- Notifications are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.add_notification_f1(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_notifications text := coalesce(current_setting('duly_work.notifications', true), '');
+-- Notifications are collected for the length of the call. The first line has one letter for each: jobs of any type, new jobs, cancel, schedules,
+-- locks. The client knows the types of the new jobs; the types of other jobs follow as JSON, which has no line breaks, one in each line.
+CREATE FUNCTION duly.add_notification_f1(p_letter text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_all text := coalesce(current_setting('duly_work.notifications', true), '');
 BEGIN
-  IF strpos(v_notifications, p_notification) = 0 THEN PERFORM set_config('duly_work.notifications', v_notifications || p_notification, true); END IF;
+  IF strpos(split_part(v_all, chr(10), 1), p_letter) = 0 THEN PERFORM set_config('duly_work.notifications', p_letter || v_all, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.drop_notification_f1(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
+-- A job of this type is ready, or may be earlier than a sleeping worker expects. More than 8 types become any.
+CREATE FUNCTION duly.add_job_notification_f1(p_type text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := coalesce(current_setting('duly_work.notifications', true), '');
+  v_line text := chr(10) || to_json(p_type)::text;
 BEGIN
-  PERFORM set_config('duly_work.notifications', replace(coalesce(current_setting('duly_work.notifications', true), ''), p_notification, ''), true);
+  IF strpos(split_part(v_all, chr(10), 1), 'j') > 0 OR strpos(v_all || chr(10), v_line || chr(10)) > 0 THEN RETURN; END IF;
+  IF cardinality(string_to_array(v_all, chr(10))) > 8 THEN PERFORM duly.add_notification_f1('j');
+  ELSE PERFORM set_config('duly_work.notifications', v_all || v_line, true);
+  END IF;
+END $$;
+
+CREATE FUNCTION duly.drop_notification_f1(p_letter text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := coalesce(current_setting('duly_work.notifications', true), '');
+  v_letters text := split_part(v_all, chr(10), 1);
+BEGIN
+  PERFORM set_config('duly_work.notifications', replace(v_letters, p_letter, '') || substr(v_all, length(v_letters) + 1), true);
 END $$;
 
 CREATE FUNCTION duly.notifications_f1() RETURNS text LANGUAGE sql AS $$
@@ -2018,7 +2034,7 @@ BEGIN
   END IF;
   PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('j'); END IF;
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('n'); END IF;
   RETURN duly.item_f1(v_id, v_status, v_due, false);
 END $$;
 
@@ -2278,7 +2294,7 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.add_notification_f1('j');
+  PERFORM duly.add_notification_f1('n');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
@@ -2288,7 +2304,7 @@ DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim_f1(p_now, p_claim, p_repeat);
-  IF p_created IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification_f1('j'); END IF;
+  IF p_created IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification_f1('n'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -2435,7 +2451,7 @@ BEGIN
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'created', 0)::text;
     PERFORM duly.refuse_late_f1(p_ids);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'j')::text;
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text;
   END IF;
   v_read := duly.pages_read_f1();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -2483,7 +2499,7 @@ BEGIN
   v_claim := duly.claim_f1(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
-    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'j' || replace(duly.notifications_f1(), 'j', '') END)::text;
+    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'n' || duly.notifications_f1() END)::text;
 END $$;
 
 -- Settling and claiming in one call.
@@ -2653,7 +2669,7 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
-  PERFORM duly.add_notification_f1('j');
+  PERFORM duly.add_notification_f1('n');
   RETURN NULL;
 END $$;
 
@@ -2693,7 +2709,7 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim_f1(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.claimed_all_f1(v_claimed, p_created) THEN PERFORM duly.drop_notification_f1('j'); END IF;
+    IF duly.claimed_all_f1(v_claimed, p_created) THEN PERFORM duly.drop_notification_f1('n'); END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;
@@ -3495,7 +3511,7 @@ BEGIN
   DELETE FROM duly.leases WHERE id = p_job.id;
   PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.add_notification_f1('j');
+  PERFORM duly.add_job_notification_f1(p_job.type);
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
     PERFORM duly.leave_serial_f1(p_now, p_job);
@@ -3732,7 +3748,7 @@ BEGIN
   WHERE id = p_job.id;
   PERFORM duly.changed_f1(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.add_notification_f1('j');
+  PERFORM duly.add_job_notification_f1(p_job.type);
   RETURN p_status;
 END $$;
 
@@ -3819,7 +3835,7 @@ BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref_f1(p_job.tenant, p_job.serial);
   IF duly.in_user_transaction_f1() THEN
-    -- Noted, and given to the next by whoever claims after the commit.
+    -- Noted, and given to the next by whoever claims after the commit. The next may have any type.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
     PERFORM duly.add_notification_f1('j');
     RETURN;
@@ -4010,7 +4026,7 @@ BEGIN
     IF FOUND THEN PERFORM duly.enter_f1(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
-  IF strpos(v_notifications, 'j') = 0 THEN PERFORM duly.drop_notification_f1('j'); END IF;
+  PERFORM set_config('duly_work.notifications', v_notifications, true);
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.

@@ -5,16 +5,32 @@ CREATE FUNCTION duly.now(p_now bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint)
 $$;
 
--- Notifications are collected for the length of the call, one letter each: jobs, cancel, schedules, locks.
-CREATE FUNCTION duly.add_notification(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_notifications text := coalesce(current_setting('duly_work.notifications', true), '');
+-- Notifications are collected for the length of the call. The first line has one letter for each: jobs of any type, new jobs, cancel, schedules,
+-- locks. The client knows the types of the new jobs; the types of other jobs follow as JSON, which has no line breaks, one in each line.
+CREATE FUNCTION duly.add_notification(p_letter text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE v_all text := coalesce(current_setting('duly_work.notifications', true), '');
 BEGIN
-  IF strpos(v_notifications, p_notification) = 0 THEN PERFORM set_config('duly_work.notifications', v_notifications || p_notification, true); END IF;
+  IF strpos(split_part(v_all, chr(10), 1), p_letter) = 0 THEN PERFORM set_config('duly_work.notifications', p_letter || v_all, true); END IF;
 END $$;
 
-CREATE FUNCTION duly.drop_notification(p_notification text) RETURNS void LANGUAGE plpgsql AS $$
+-- A job of this type is ready, or may be earlier than a sleeping worker expects. More than 8 types become any.
+CREATE FUNCTION duly.add_job_notification(p_type text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := coalesce(current_setting('duly_work.notifications', true), '');
+  v_line text := chr(10) || to_json(p_type)::text;
 BEGIN
-  PERFORM set_config('duly_work.notifications', replace(coalesce(current_setting('duly_work.notifications', true), ''), p_notification, ''), true);
+  IF strpos(split_part(v_all, chr(10), 1), 'j') > 0 OR strpos(v_all || chr(10), v_line || chr(10)) > 0 THEN RETURN; END IF;
+  IF cardinality(string_to_array(v_all, chr(10))) > 8 THEN PERFORM duly.add_notification('j');
+  ELSE PERFORM set_config('duly_work.notifications', v_all || v_line, true);
+  END IF;
+END $$;
+
+CREATE FUNCTION duly.drop_notification(p_letter text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_all text := coalesce(current_setting('duly_work.notifications', true), '');
+  v_letters text := split_part(v_all, chr(10), 1);
+BEGIN
+  PERFORM set_config('duly_work.notifications', replace(v_letters, p_letter, '') || substr(v_all, length(v_letters) + 1), true);
 END $$;
 
 CREATE FUNCTION duly.notifications() RETURNS text LANGUAGE sql AS $$

@@ -106,7 +106,7 @@ BEGIN
   END IF;
   PERFORM duly.changed(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
   -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification('j'); END IF;
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification('n'); END IF;
   RETURN duly.item(v_id, v_status, v_due, false);
 END $$;
 
@@ -366,7 +366,7 @@ BEGIN
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
   PERFORM duly.refuse_late(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.add_notification('j');
+  PERFORM duly.add_notification('n');
 END $$;
 
 -- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
@@ -376,7 +376,7 @@ DECLARE v_claim record;
 BEGIN
   IF p_claim IS NULL THEN RETURN '[]'; END IF;
   v_claim := duly.claim(p_now, p_claim, p_repeat);
-  IF p_created IS NOT NULL AND duly.claimed_all(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification('j'); END IF;
+  IF p_created IS NOT NULL AND duly.claimed_all(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification('n'); END IF;
   RETURN v_claim.claimed;
 END $$;
 
@@ -523,7 +523,7 @@ BEGIN
       CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
       'created', 0)::text;
     PERFORM duly.refuse_late(p_ids);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'j')::text;
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text;
   END IF;
   v_read := duly.pages_read();
   SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
@@ -573,5 +573,5 @@ BEGIN
   v_claim := duly.claim(v_now, p_claim, false);
   -- Who took all of it wakes nobody for it.
   RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
-    CASE WHEN duly.claimed_all(v_claim.claimed, p_ids) THEN duly.notifications() ELSE 'j' || replace(duly.notifications(), 'j', '') END)::text;
+    CASE WHEN duly.claimed_all(v_claim.claimed, p_ids) THEN duly.notifications() ELSE 'n' || duly.notifications() END)::text;
 END $$;

@@ -116,7 +116,7 @@ BEGIN
     RETURNING id, type, status)
   INSERT INTO duly.changes (at, n, entries)
   SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
-  PERFORM duly.add_notification('j');
+  PERFORM duly.add_notification('n');
   RETURN NULL;
 END $$;
 
@@ -156,7 +156,7 @@ BEGIN
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim(v_now, p_claim, false)).claimed;
     -- Who took all of it wakes nobody for it.
-    IF duly.claimed_all(v_claimed, p_created) THEN PERFORM duly.drop_notification('j'); END IF;
+    IF duly.claimed_all(v_claimed, p_created) THEN PERFORM duly.drop_notification('n'); END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
 END $$;

@@ -54,7 +54,7 @@ BEGIN
   DELETE FROM duly.leases WHERE id = p_job.id;
   PERFORM duly.changed(p_now, p_job.id, p_job.type, v_to,
     CASE WHEN v_reason IN ('snoozed', 'released', 'lost') THEN v_reason ELSE 'failed' END, v_percent);
-  PERFORM duly.add_notification('j');
+  PERFORM duly.add_job_notification(p_job.type);
   IF v_to = 'SCHEDULED' THEN
     -- Put off: it competes for its serial place again when it is due.
     PERFORM duly.leave_serial(p_now, p_job);

@@ -108,7 +108,7 @@ BEGIN
   WHERE id = p_job.id;
   PERFORM duly.changed(p_now, p_job.id, p_job.type, p_status, p_event, p_job.percent);
   -- Not ready means due later: a sleeping node must learn of an earlier instant as well.
-  PERFORM duly.add_notification('j');
+  PERFORM duly.add_job_notification(p_job.type);
   RETURN p_status;
 END $$;
 
@@ -195,7 +195,7 @@ BEGIN
   IF p_job.serial IS NULL THEN RETURN; END IF;
   v_ref := duly.serial_ref(p_job.tenant, p_job.serial);
   IF duly.in_user_transaction() THEN
-    -- Noted, and given to the next by whoever claims after the commit.
+    -- Noted, and given to the next by whoever claims after the commit. The next may have any type.
     INSERT INTO duly.left_places (tenant, serial, job) VALUES (p_job.tenant, p_job.serial, p_job.id);
     PERFORM duly.add_notification('j');
     RETURN;
@@ -386,7 +386,7 @@ BEGIN
     IF FOUND THEN PERFORM duly.enter(p_now, v_job, 'due'); END IF;
   END LOOP;
   -- Every node knows the next due instant and wakes by itself: no notification for what was to be expected.
-  IF strpos(v_notifications, 'j') = 0 THEN PERFORM duly.drop_notification('j'); END IF;
+  PERFORM set_config('duly_work.notifications', v_notifications, true);
 END $$;
 
 -- Ends jobs whose start deadline has passed before their first start. Passes over what others hold, so it never waits.
