@@ -87,6 +87,8 @@ class Pair {
   readonly #leases: { id: string; fences: Own }[] = [];
   readonly #locks: { name: string; fences: Own }[] = [];
   readonly #schedules: { id: string; versions: Own; fences: Own }[] = [];
+  /** The slot of each schedule that was decided last. */
+  readonly #decidedAt = new Map<string, number>();
   readonly #listed: (readonly [JobState[], JobState[]])[] = [];
   #scheduleIds: string[] = [];
   #feed: Own = [0, 0];
@@ -433,8 +435,9 @@ class Pair {
       });
     }
     const known = this.#schedules.at(-1 - this.#below(2));
-    if (known === undefined) return;
     const slotAt = this.#now;
+    // A planner never decides a slot twice.
+    if (known === undefined || this.#decidedAt.get(known.id) === slotAt) return;
     const job = slotJob(known.id, slotAt, { type: 'a', queue: 'q1' });
     const waitsFor = this.#pick([null, job.id]);
     const dueAt = waitsFor === null ? this.#now + minute : null;
@@ -457,7 +460,9 @@ class Pair {
       ],
     });
     const fired = await this.#both('fire', input(0), input(1));
-    if (fired[0].groups[0] === 'fired') this.#specs.push(job);
+    if (fired[0].groups[0] !== 'fired') return;
+    this.#specs.push(job);
+    this.#decidedAt.set(known.id, slotAt);
   }
 
   // ---------------------------------------------------------------------------------------------- operations
