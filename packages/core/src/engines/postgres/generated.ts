@@ -20,12 +20,10 @@ ORDER BY a.position DESC`,
     cancel: `SELECT duly.cancel_f1($1::bigint, $2::jsonb) AS reply`,
     changes: `SELECT duly.changes_f1($1::bigint, $2::bigint, $3::integer) AS reply`,
     claimSchedules: `SELECT duly.claim_schedules_f1($1::bigint, $2::text, $3::text, $4::integer, $5::bigint, $6::jsonb) AS reply`,
-    claimAlone: `SELECT duly.claim_alone_f1($1::bigint, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer, $7::text, $8::text, $9::bigint, $10::text) AS reply`,
-    enqueueKeyed: `SELECT duly.enqueue_keyed_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueWaiting: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, $4::jsonb, $5::boolean) AS reply`,
-    enqueueAlike: `SELECT duly.enqueue_alike_f1($1::bigint, $2::text[], $3::text[], $4::jsonb, $5::jsonb) AS reply`,
+    enqueue: `SELECT duly.enqueue_f1($1::bigint, $2::jsonb, $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::jsonb, $15::jsonb, $16::boolean) AS reply`,
+    enqueueKeyed: `SELECT duly.enqueue_keyed_f1($1::bigint, $2::jsonb, $3::jsonb, $4::boolean) AS reply`,
     exchange: `SELECT duly.exchange_f1($1::bigint, $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::jsonb, $7::jsonb, $8::boolean) AS reply`,
-    fire: `SELECT duly.fire_f1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::integer[], $9::jsonb, $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::text[], $17::text[], $18::jsonb, $19::bigint[], $20::jsonb, $21::text[]) AS reply`,
+    fire: `SELECT duly.fire_f1($1::bigint, $2::text, $3::bigint, $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::jsonb, $9::integer[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::bigint[], $17::text[], $18::text[], $19::jsonb, $20::bigint[], $21::jsonb, $22::text[]) AS reply`,
     heartbeat: `SELECT duly.heartbeat_f1($1::bigint, $2::bigint, $3::jsonb) AS reply`,
     acquire: `SELECT duly.acquire_f1($1::bigint, $2::text, $3::text, $4::text, $5::bigint) AS reply`,
     keepLocks: `SELECT duly.keep_locks_f1($1::bigint, $2::jsonb, $3::bigint) AS reply`,
@@ -39,7 +37,6 @@ ORDER BY a.position DESC`,
     reschedule: `SELECT duly.reschedule_f1($1::bigint, $2::jsonb) AS reply`,
     retry: `SELECT duly.retry_f1($1::bigint, $2::jsonb) AS reply`,
     settleInTransaction: `SELECT duly.settle_in_transaction_f1($1::bigint, $2::jsonb) AS reply`,
-    enqueueInTransaction: `SELECT duly.enqueue_waiting_f1($1::bigint, $2::jsonb, $3::jsonb, NULL, $4::boolean) AS reply`,
     keepDays: `SELECT duly.keep_days_f1($1::bigint, $2::integer, $3::integer) AS reply`,
   },
   clock: {
@@ -666,7 +663,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 export const functionSet = {
   number: 1,
   isReleased: true,
-  hash: 1733087843436366,
+  hash: 3842362756678410,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -970,8 +967,9 @@ $$;
 
 -- Begins a call: no notifications yet, and the instant that rules it.
 CREATE FUNCTION duly.begin_f1(p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- An expression costs less than a PERFORM, which is a statement.
+DECLARE v_none text := set_config('duly_work.notifications', '', true);
 BEGIN
-  PERFORM set_config('duly_work.notifications', '', true);
   RETURN duly.now_f1(p_now);
 END $$;
 
@@ -1320,7 +1318,8 @@ END $$;
 
 -- Claiming jobs. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 --
--- Jobs under lease are returned by columns: a list for every job would cost more than the claim. [] is none.
+-- Jobs under lease are returned by columns, because an object for every job would cost more than the claim: \`columns\` holds a list for each field
+-- in which they may differ, and the other fields stand beside it, once. [] is none. toClaimedJobs (verbs/claim.ts) reads them.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses_f1(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -1329,10 +1328,10 @@ CREATE FUNCTION duly.pauses_f1(p_now bigint, OUT paused text[], OUT next_end_at 
   WHERE p.until_at IS NULL OR p.until_at > p_now
 $$;
 
--- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
+-- Live jobs under lease by columns.
 CREATE FUNCTION duly.leased_f1(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority), json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent), json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at), json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key), json_agg(j.cancel_requested_at))
+  RETURN (SELECT json_build_object('columns', json_build_object('id', json_agg(j.id), 'type', json_agg(j.type), 'version', json_agg(j.version), 'queue', json_agg(j.queue), 'tenant', json_agg(j.tenant), 'priority', json_agg(j.priority), 'input', json_agg(j.input), 'metadata', json_agg(j.metadata), 'policy', json_agg(j.policy), 'fence', json_agg(j.lease_fence), 'attempt', json_agg(j.attempt), 'spent', json_agg(j.spent), 'maxAttempts', json_agg(j.max_attempts), 'losses', json_agg(j.losses), 'begunLosses', json_agg(j.begun_losses), 'begun', json_agg(j.begun), 'createdAt', json_agg(j.created_at), 'dueAt', json_agg(j.due_at), 'claimedAt', json_agg(j.claimed_at), 'origin', json_agg(j.origin), 'slot', json_agg(j.slot), 'slotDetails', json_agg(j.slot_details), 'parentId', json_agg(j.parent_id), 'parentKey', json_agg(j.parent_key), 'cancelRequestedAt', json_agg(j.cancel_requested_at)))
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
       JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
@@ -1370,15 +1369,39 @@ BEGIN
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
     SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
-    json_build_array(json_agg(id), json_agg(fence), json_agg(input), json_agg(created_at), json_agg(due_at), CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END, CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
+    json_build_object('id', json_agg(id), 'fence', json_agg(fence), 'input', json_agg(input), 'createdAt', json_agg(created_at), 'dueAt', json_agg(due_at), 'tenant', CASE WHEN count(tenant) > 0 THEN json_agg(tenant) END, 'metadata', CASE WHEN count(metadata) > 0 THEN json_agg(metadata) END, 'slot', CASE WHEN count(slot) > 0 THEN json_agg(slot) END, 'slotDetails', CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END)
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
   IF v_odd > 0 THEN RETURN duly.leased_f1(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at,
     'type', v_first.type, 'version', v_first.version, 'queue', v_first.queue, 'priority', v_first.priority, 'policy', v_first.policy, 'attempt', v_first.attempt + 1, 'spent', v_first.spent, 'maxAttempts', v_first.max_attempts, 'losses', v_first.losses, 'begunLosses', v_first.begun_losses, 'origin', v_first.origin);
+END $$;
+
+-- Takes jobs of one lane from this rank on. \`p_overdue\`: jobs past their start deadline may be among them, and are passed over.
+CREATE FUNCTION duly.take_lane_f1(
+  p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_rank bigint, p_wanted integer, p_overdue boolean,
+  OUT claimed json, OUT more boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_rows tid[];
+  v_last_rank bigint;
+BEGIN
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = p_type AND j.version = p_version AND j.queue = p_queue AND j.rank >= p_rank
+      AND (NOT p_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
+    ORDER BY j.rank, j.seq LIMIT least(p_wanted, v_limit) FOR UPDATE SKIP LOCKED) t;
+  claimed := '[]';
+  more := false;
+  IF v_rows IS NULL THEN RETURN; END IF;
+  claimed := duly.take_f1(p_now, p_claim, v_rows, p_type);
+  -- What was taken has left the index, so whatever is found from its last rank on is more.
+  more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = p_type AND j.version = p_version AND j.queue = p_queue AND j.rank >= v_last_rank);
 END $$;
 
 -- When the next job of these types falls due, of those that are due at \`p_from\` or later.
@@ -1396,54 +1419,187 @@ BEGIN
   RETURN pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
 END $$;
 
--- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
--- \`next_at\`: when the next job of these tasks falls due, or a pause ends.
+-- The reply to a claim that is sent again: the jobs that it was given. \`claimed\` null: none.
+CREATE FUNCTION duly.claim_again_f1(p_now bigint, p_claim jsonb, p_from bigint, OUT claimed json, OUT next_at bigint) LANGUAGE plpgsql AS $$
+DECLARE v_types text[];
+BEGIN
+  SELECT duly.leased_f1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
+  INTO claimed FROM (
+    SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
+  HAVING count(*) > 0;
+  IF claimed IS NULL THEN RETURN; END IF;
+  PERFORM duly.confirm_f1();
+  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+  next_at := duly.next_due_f1(v_types, p_from);
+  IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_f1(p_now)).next_end_at); END IF;
+END $$;
+
+-- What a claim may take at this instant: its tasks that are not paused, the queues that are, the queues it asks for (null: all), and when the
+-- next pause ends. \`types\` null: nothing.
+CREATE FUNCTION duly.find_claimable_f1(
+  p_now bigint, p_claim jsonb, OUT types text[], OUT versions integer[], OUT limits integer[], OUT closed text[], OUT queues text[],
+  OUT pause_end bigint)
+LANGUAGE plpgsql AS $$
+DECLARE v_paused text[];
+BEGIN
+  IF jsonb_array_length(p_claim -> 'tasks') = 0 THEN RETURN; END IF;
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, pause_end
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now;
+  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
+  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
+  INTO types, versions, limits
+  FROM jsonb_array_elements(p_claim -> 'tasks') t
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
+  SELECT coalesce(array_agg(substr(p, 7)), '{}') INTO closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
+  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
+    SELECT coalesce(array_agg(q), '{}') INTO queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
+  END IF;
+END $$;
+
+-- Takes a suspect job, by itself. \`waits\`: one is ready, but not the most urgent job.
+CREATE FUNCTION duly.claim_suspect_f1(
+  p_now bigint, p_claim jsonb, p_types text[], p_versions integer[], p_closed text[], p_queues text[],
+  OUT claimed json, OUT solo_since bigint, OUT waits boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_row tid;
+  v_rank bigint;
+BEGIN
+  waits := false;
+  IF (p_claim ->> 'idle')::boolean AND v_limit > 0 THEN
+    SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(p_types, p_versions) AS t (type, version) ON j.type = t.type
+    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
+      AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues))
+    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+    IF v_row IS NOT NULL THEN
+      claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
+      RETURN;
+    END IF;
+  END IF;
+  SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
+  WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
+    SELECT o.type FROM duly.jobs o JOIN unnest(p_types, p_versions) AS t (type, version) ON o.type = t.type
+    WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
+      AND NOT o.queue = ANY (p_closed) AND (p_queues IS NULL OR o.queue = ANY (p_queues)));
+  IF v_limit <= 0 THEN RETURN; END IF;
+  -- A job that was lost before is claimed by itself, in its turn: when it stands at the head.
+  SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(p_types, p_versions) AS t (type, version) ON j.type = t.type
+  WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
+    AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues))
+  ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+  waits := v_row IS NOT NULL;
+  IF waits AND NOT EXISTS (
+    SELECT 1 FROM unnest(p_types, p_versions) AS t (type, version) CROSS JOIN LATERAL (
+      SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
+        AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues)) LIMIT 1) r)
+  THEN
+    claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
+  END IF;
+END $$;
+
+-- The lanes of these types that have ready jobs, each with its lowest rank.
+CREATE FUNCTION duly.find_lanes_f1(
+  p_hints jsonb, INOUT types text[], INOUT versions integer[], INOUT limits integer[], OUT queues text[], OUT ranks bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_hints IS NULL THEN
+    -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
+    -- cannot be removed yet is stepped over once.
+    WITH RECURSIVE lane AS (
+      SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
+      FROM unnest(types, versions, limits) AS w (type, version, n) CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f
+      UNION ALL
+      SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
+      FROM lane l CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+          AND (j.version, j.queue) > (l.version, l.queue)
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+    INTO types, versions, queues, limits, ranks FROM lane l;
+  ELSE
+    SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
+    INTO types, versions, queues, limits, ranks
+    FROM unnest(types, versions, limits) AS w (type, version, n)
+    JOIN jsonb_to_recordset(p_hints -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+      ON l.type = w.type AND l.version <= w.version
+    CROSS JOIN LATERAL (
+      SELECT j.rank FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+      ORDER BY j.rank LIMIT 1) f;
+  END IF;
+END $$;
+
+-- Takes the most urgent jobs of several lanes.
+CREATE FUNCTION duly.take_lanes_f1(
+  p_now bigint, p_claim jsonb, p_types text[], p_versions integer[], p_queues text[], p_ranks bigint[], p_limits integer[], p_overdue boolean,
+  OUT claimed json, OUT more boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_rows tid[];
+BEGIN
+  claimed := '[]';
+  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+  -- To lock the heads of every lane and throw most away would hide them from the other workers.
+  WITH lane AS (
+    SELECT * FROM unnest(p_types, p_versions, p_queues, p_limits, p_ranks) AS l (type, version, queue, n, floor)),
+  head AS (
+    SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
+      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
+  best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+  last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
+  share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
+    (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
+  INTO v_rows, more
+  FROM share s CROSS JOIN LATERAL (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
+      AND (NOT p_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
+    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+  IF v_rows IS NOT NULL THEN claimed := duly.take_f1(p_now, p_claim, v_rows, NULL); END IF;
+END $$;
+
+-- The full branch of claim: first ends what is past its start deadline, and promotes what is due.
 --
--- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
--- more pages, and says so: \`scan\` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
--- \`floors\` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
-CREATE FUNCTION duly.claim_f1(
+-- While a transaction stays open, index entries of settled jobs remain below the live ones. A scan from the lowest rank then reads more and
+-- more pages, and reports it: \`scan\` says how many, and the lowest live rank of each lane. The caller may send them as \`scanHints\` with its
+-- next claim, which scans only these lanes from there on. Jobs below are found by the next full scan.
+CREATE FUNCTION duly.claim_full_f1(
   p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
-  v_idle boolean := (p_claim ->> 'idle')::boolean;
   v_types text[];
   v_versions integer[];
   v_limits integer[];
   v_queues text[];
-  v_paused text[];
   v_closed text[];
-  v_pause_end bigint;
   v_all_promoted boolean := true;
   v_all_expired boolean := true;
   v_overdue boolean := false;
-  v_suspects boolean;
-  v_row tid;
-  v_rank bigint;
+  v_waits boolean := false;
   v_lanes text[];
-  v_scan_hints bigint[];
-  v_last_rank bigint;
-  v_rows tid[];
-  v_floor jsonb := p_claim -> 'scanHints';
-  v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
+  v_ranks bigint[];
+  v_hints jsonb := p_claim -> 'scanHints';
+  v_from bigint := coalesce((v_hints ->> 'dueAt')::bigint, -9223372036854775808);
   v_read bigint := duly.pages_read_f1();
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT duly.leased_f1(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
-    INTO claimed FROM (
-      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
-    HAVING count(*) > 0;
-    IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm_f1();
-      more := true;
-      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due_f1(v_types, v_from);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses_f1(p_now)).next_end_at); END IF;
-      RETURN;
-    END IF;
+    SELECT * INTO claimed, next_at FROM duly.claim_again_f1(p_now, p_claim, v_from);
+    more := claimed IS NOT NULL;
+    IF more THEN RETURN; END IF;
     claimed := '[]';
   END IF;
   -- Looks that cost little stand before calls that do more.
@@ -1461,40 +1617,14 @@ BEGIN
     v_all_promoted := (duly.promote_f1(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
     next_at := duly.next_due_f1(v_types, v_from);
   END IF;
-  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
-  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
-  WHERE p.until_at IS NULL OR p.until_at > p_now;
-  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
-  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
-  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
-  INTO v_types, v_versions, v_limits
-  FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
+  SELECT least(next_at, c.pause_end), c.types, c.versions, c.limits, c.closed, c.queues
+  INTO next_at, v_types, v_versions, v_limits, v_closed, v_queues FROM duly.find_claimable_f1(p_now, p_claim) c;
   IF v_types IS NULL THEN RETURN; END IF;
-  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
-  v_closed := coalesce(v_closed, '{}');
-  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
-    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
-  END IF;
-
-  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
-  IF v_suspects THEN
-    IF v_idle AND v_limit > 0 THEN
-      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-      IF v_row IS NOT NULL THEN
-        claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
-      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
-      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
-        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
+  IF EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1) THEN
+    SELECT * INTO claimed, solo_since, v_waits FROM duly.claim_suspect_f1(p_now, p_claim, v_types, v_versions, v_closed, v_queues);
+    more := claimed IS NOT NULL;
+    IF more THEN RETURN; END IF;
+    claimed := '[]';
   END IF;
   -- Takes nothing, and only asks what is there.
   IF v_limit <= 0 THEN
@@ -1505,260 +1635,176 @@ BEGIN
     RETURN;
   END IF;
 
-  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
-  IF v_suspects THEN
-    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
-      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-    IF v_row IS NOT NULL THEN
-      IF NOT EXISTS (
-        SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN LATERAL (
-          SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
-            AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
-      THEN
-        claimed := duly.take_f1(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-  END IF;
-
   v_read := v_read - duly.pages_read_f1();
-  IF v_floor IS NULL THEN
-    -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
-    -- cannot be removed yet is stepped over once.
-    WITH RECURSIVE lane AS (
-      SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
-      FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-        SELECT j.version, j.queue, j.rank FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-        ORDER BY j.version, j.queue, j.rank LIMIT 1) f
-      UNION ALL
-      SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.version, j.queue, j.rank FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-          AND (j.version, j.queue) > (l.version, l.queue)
-        ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
-    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints FROM lane l;
-  ELSE
-    SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
-    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)
-    JOIN jsonb_to_recordset(v_floor -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
-      ON l.type = w.type AND l.version <= w.version
-    CROSS JOIN LATERAL (
-      SELECT j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
-      ORDER BY j.rank LIMIT 1) f;
-  END IF;
+  SELECT * INTO v_types, v_versions, v_limits, v_lanes, v_ranks FROM duly.find_lanes_f1(v_hints, v_types, v_versions, v_limits);
   v_read := v_read + duly.pages_read_f1();
-  IF v_floor IS NOT NULL OR v_read > 300 THEN
-    scan := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
+  IF v_hints IS NOT NULL OR v_read > 300 THEN
+    scan := json_build_object('isFull', v_hints IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
-      FROM unnest(v_types, v_versions, v_lanes, v_scan_hints) AS l (type, version, queue, rank)));
+      FROM unnest(v_types, v_versions, v_lanes, v_ranks) AS l (type, version, queue, rank)));
   END IF;
   IF v_closed <> '{}' OR v_queues IS NOT NULL THEN
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
-    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_ranks
+    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_ranks) AS l (type, version, queue, n, rank)
     WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
   END IF;
 
   IF cardinality(v_lanes) = 1 THEN
-    -- As a rule.
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-        AND j.rank >= v_scan_hints[1]
-        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
-      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      claimed := duly.take_f1(p_now, p_claim, v_rows, v_types[1]);
-      -- What was taken has left the index, so whatever is found from its last rank on is more.
-      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-          AND j.rank >= v_last_rank);
-    END IF;
+    SELECT * INTO claimed, more FROM duly.take_lane_f1(p_now, p_claim, v_types[1], v_versions[1], v_lanes[1], v_ranks[1], v_limits[1], v_overdue);
   ELSIF cardinality(v_lanes) > 1 THEN
-    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-    -- To lock the heads of every lane and throw most away would hide them from the other workers.
-    WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, floor)),
-    head AS (
-      SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
-        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
-    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
-      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
-    INTO v_rows, more
-    FROM share s CROSS JOIN LATERAL (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
-        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
-      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take_f1(p_now, p_claim, v_rows, NULL); END IF;
+    SELECT * INTO claimed, more FROM duly.take_lanes_f1(p_now, p_claim, v_types, v_versions, v_lanes, v_ranks, v_limits, v_overdue);
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
+  more := more OR v_waits OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
 CREATE FUNCTION duly.claimed_all_f1(p_claimed json, p_created text[]) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
+DECLARE v_taken json := p_claimed -> 'columns' -> 'id';
 BEGIN
   IF cardinality(p_created) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
   RETURN p_created <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
--- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange
--- would, by as few statements as it takes. It can while nothing is overdue, paused or suspect, and either none is due and one lane of the store has
--- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
--- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
--- So what is asked for comes as arguments; \`p_claim\` is the whole of it, for the long way.
--- call: claimAlone
-CREATE FUNCTION duly.claim_alone_f1(
-  p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
-  p_lease_ms bigint, p_claim text
-) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- Leases one job by a single statement: what promote does for a job that is due, and then what take does. Null: another session holds the
+-- row, or has just changed it.
+CREATE FUNCTION duly.take_one_f1(p_now bigint, p_claim jsonb, p_row tid, p_is_due boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_id text;
+  v_fence bigint;
+  v_claimed json;
+BEGIN
+  WITH picked AS MATERIALIZED (
+    SELECT r.*, duly.after_lock_f1(p_now) AS at FROM (
+      SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
+      WHERE j.ctid = p_row AND CASE WHEN NOT p_is_due THEN j.rank IS NOT NULL
+        ELSE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= p_now END
+      FOR UPDATE SKIP LOCKED) r),
+  taken AS (
+    UPDATE duly.jobs j SET
+      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_claim ->> 'node', claimed_at = p.at, updated_at = p.at, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
+      percent = 0, message = NULL, step = NULL, step_of = NULL
+    FROM picked p WHERE j.ctid = p.tid
+    RETURNING j.*, p.was, p.was_percent),
+  leased AS (
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+    SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', dedupe_key IS NULL AND serial IS NULL, claimed_at + (p_claim ->> 'leaseMs')::bigint, cancel_requested_at FROM taken),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, 1, json_build_array(json_build_array(id), type, CASE was WHEN 'RETRYING' THEN was ELSE 'PENDING' END, 'due', was_percent)::text
+    FROM taken WHERE p_is_due
+    UNION ALL
+    SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
+  SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object(
+    'columns', json_build_object('id', json_build_array(id)), 'fence', fence, 'input', input, 'createdAt', created_at, 'dueAt', due_at, 'tenant', tenant, 'metadata', metadata, 'slot', slot, 'slotDetails', slot_details,
+    'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt, 'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'claimedAt', claimed_at, 'origin', origin) END
+  INTO v_id, v_fence, v_claimed FROM taken;
+  IF v_claimed IS NULL AND v_id IS NOT NULL THEN RETURN duly.leased_f1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+  RETURN v_claimed;
+END $$;
+
+-- Takes all jobs that are due without promoting them first: that saves a version of each row and its entry in the index of ready jobs. Nothing
+-- else is ready, so if all of them can be taken no order is passed over. \`claimed\` null: they cannot, or other sessions hold them.
+CREATE FUNCTION duly.take_due_f1(p_now bigint, p_claim jsonb, OUT claimed json, OUT next_at bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  v_rows tid[];
+  v_odd boolean;
+  v_count integer;
+  v_after bigint;
+BEGIN
+  WITH task AS (SELECT * FROM jsonb_to_recordset(p_claim -> 'tasks') AS t (type text, version integer, "limit" integer))
+  SELECT array_agg(d.ctid ORDER BY d.rank, d.seq), bool_or(d.odd OR d.n > t."limit"), count(*), (
+      SELECT min(a.due_at) FROM task o CROSS JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j
+        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = o.type AND j.due_at > p_now
+        ORDER BY j.due_at, j.seq LIMIT 1) a)
+  INTO v_rows, v_odd, v_count, v_after
+  FROM task t CROSS JOIN LATERAL (
+    SELECT w.*, count(*) OVER () AS n FROM (
+      SELECT j.ctid, j.due_at + j.rank_offset AS rank, j.seq, j.serial IS NOT NULL OR j.solo > 0 OR j.version > t.version
+        OR (jsonb_typeof(p_claim -> 'queues') = 'array' AND NOT p_claim -> 'queues' ? j.queue) AS odd
+      FROM duly.jobs j
+      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= p_now
+      ORDER BY j.due_at, j.seq LIMIT t."limit" + 1) w) d;
+  IF coalesce(v_odd, true) OR v_count > (p_claim ->> 'limit')::integer THEN RETURN; END IF;
+  next_at := v_after;
+  IF v_count = 1 THEN
+    claimed := duly.take_one_f1(p_now, p_claim, v_rows[1], true);
+    RETURN;
+  END IF;
+  WITH due AS (
+    SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
+    FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
+    WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= p_now, false) FOR UPDATE OF j SKIP LOCKED),
+  noted AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
+    FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
+  SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
+  IF v_rows IS NULL THEN RETURN; END IF;
+  claimed := duly.take_f1(p_now, p_claim, v_rows, NULL);
+  -- A job that another session holds is due all the same.
+  IF cardinality(v_rows) < v_count THEN next_at := duly.next_due_f1(ARRAY(SELECT t ->> 'type' FROM jsonb_array_elements(p_claim -> 'tasks') t), '-9223372036854775808'); END IF;
+END $$;
+
+-- Claims jobs for one worker. \`next_at\`: when the next job of these tasks falls due, or a pause ends; \`more\`: jobs are left that it could take.
+CREATE FUNCTION duly.claim_f1(
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
+LANGUAGE plpgsql AS $$
+DECLARE
   v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
-  v_long boolean;
-  v_next bigint;
+  v_branch text;
   v_row tid;
-  v_lone boolean;
   v_type text;
   v_version integer;
   v_queue text;
   v_rank bigint;
-  -- How many the caller wants of the lane; null: none.
-  v_limit integer;
-  v_rows tid[];
-  v_id text;
-  v_fence bigint;
-  v_claimed json;
-  v_more boolean := false;
-  -- Of what is due: whether one of them must go the long way, how many there are, and when the next one falls due.
-  v_odd boolean;
-  v_due integer := 0;
-  v_after bigint;
+  -- How many the worker wants of the lane; null: none.
+  v_wanted integer;
 BEGIN
-  -- See claim for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
-  -- last entry are of one lane, there is no other.
-  SELECT (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR coalesce(f.solo > 0, false)
-      OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
-      OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < v_now),
-    (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
-      SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
-      ORDER BY j.due_at, j.seq LIMIT 1) n),
-    f.ctid, f.seq = l.seq, f.type, f.version, f.queue, f.rank,
-    CASE WHEN f.version <= p_versions[array_position(p_types, f.type)] AND (p_queues IS NULL OR f.queue = ANY (p_queues))
-      THEN p_limits[array_position(p_types, f.type)] END
-  INTO v_long, v_next, v_row, v_lone, v_type, v_version, v_queue, v_rank, v_limit
-  FROM (VALUES (1)) one (n)
-  LEFT JOIN LATERAL (
-    SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
-    ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
-  LEFT JOIN LATERAL (
-    SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
-    ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true;
-  IF NOT v_long AND v_next <= v_now AND v_row IS NULL THEN
-    -- What is due is taken without being made ready first: a version of the row less, and no entry in the index of what is ready. Nothing else is
-    -- ready, so if all of it can be taken no order is passed over.
-    SELECT array_agg(d.ctid ORDER BY d.rank, d.seq), bool_or(d.odd OR d.n > t.n), count(*), (
-        SELECT min(a.due_at) FROM unnest(p_types) AS o (type) CROSS JOIN LATERAL (
-          SELECT j.due_at FROM duly.jobs j
-          WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = o.type AND j.due_at > v_now
-          ORDER BY j.due_at, j.seq LIMIT 1) a)
-    INTO v_rows, v_odd, v_due, v_after
-    FROM unnest(p_types, p_versions, p_limits) AS t (type, version, n) CROSS JOIN LATERAL (
-      SELECT w.*, count(*) OVER () AS n FROM (
-        SELECT j.ctid, j.due_at + j.rank_offset AS rank, j.seq,
-          j.serial IS NOT NULL OR j.solo > 0 OR j.version > t.version OR (p_queues IS NOT NULL AND NOT j.queue = ANY (p_queues)) AS odd
-        FROM duly.jobs j
-        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= v_now
-        ORDER BY j.due_at, j.seq LIMIT t.n + 1) w) d;
-    v_long := coalesce(v_odd, true) OR v_due > p_limit;
-    v_row := v_rows[1];
-    v_lone := v_due = 1;
-    v_limit := v_due;
-  ELSE
-    v_long := v_long OR v_next <= v_now;
-  END IF;
-  IF v_long OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
-    RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
-  END IF;
-  IF v_limit > 0 AND v_lone AND (p_limit > 1 OR v_due = 1) THEN
-    -- What take does, for one, and promote before it. The instant is read when the row is locked (see after_lock).
-    WITH picked AS MATERIALIZED (
-      SELECT r.*, coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS at FROM (
-        SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
-        WHERE j.ctid = v_row AND CASE WHEN v_due = 0 THEN j.rank IS NOT NULL
-          ELSE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now END
-        FOR UPDATE SKIP LOCKED) r),
-    taken AS (
-      UPDATE duly.jobs j SET
-        status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = p.at, updated_at = p.at, begun_at = NULL,
-        attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
-        lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
-        percent = 0, message = NULL, step = NULL, step_of = NULL
-      FROM picked p WHERE j.ctid = p.tid
-      RETURNING j.*, p.was, p.was_percent),
-    leased AS (
-      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-      SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, claimed_at + p_lease_ms, cancel_requested_at FROM taken),
-    told AS (
-      INSERT INTO duly.changes (at, n, entries)
-      SELECT v_now, 1, json_build_array(json_build_array(id), type, CASE was WHEN 'RETRYING' THEN was ELSE 'PENDING' END, 'due', was_percent)::text
-      FROM taken WHERE v_due = 1
-      UNION ALL
-      SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
-    SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
-        json_build_array(id), json_build_array(fence), json_build_array(input), json_build_array(created_at), json_build_array(due_at), CASE WHEN tenant IS NOT NULL THEN json_build_array(tenant) END, CASE WHEN metadata IS NOT NULL THEN json_build_array(metadata) END, CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END,
-          CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END),
-      'type', type, 'version', version, 'queue', queue, 'priority', priority, 'policy', policy, 'attempt', attempt, 'spent', spent, 'maxAttempts', max_attempts, 'losses', losses, 'begunLosses', begun_losses, 'claimedAt', claimed_at, 'origin', origin) END
-    INTO v_id, v_fence, v_claimed FROM taken;
-    -- Somebody has it, or has just changed it.
-    IF v_id IS NULL THEN RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    IF v_claimed IS NULL THEN v_claimed := duly.leased_f1(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
-    IF v_due = 1 THEN v_next := v_after; END IF;
-  ELSIF v_due > 0 THEN
-    WITH due AS (
-      SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
-      FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
-      WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now, false) FOR UPDATE OF j SKIP LOCKED),
-    told AS (
-      INSERT INTO duly.changes (at, n, entries)
-      SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
-      FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
-    SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
-    IF v_rows IS NULL THEN RETURN duly.exchange_f1(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    v_claimed := duly.take_f1(v_now, p_claim::jsonb, v_rows, NULL);
-    -- One that somebody has is still to be looked at.
-    IF cardinality(v_rows) = v_due THEN v_next := v_after; END IF;
-  ELSIF v_limit > 0 THEN
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
-      ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      v_claimed := duly.take_f1(v_now, p_claim::jsonb, v_rows, v_type);
-      v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
+  -- Plain: nothing is paused, overdue, suspect or left over, and either one lane of the store has ready jobs and nothing is due to be
+  -- promoted, or only due jobs wait. One statement finds that out and chooses how the jobs are taken. Full: everything else. Each statement,
+  -- and each expression of a function, is prepared anew in every transaction, and for one job that is most of what a claim costs.
+  --
+  -- Ready jobs stand in one index, first by whether they are suspect and then by lanes: if its first and its last entry are of one lane,
+  -- there is no other.
+  IF duly.allows_plain_f1() AND NOT p_repeat AND p_claim -> 'scanHints' IS NULL AND (p_claim ->> 'limit')::integer > 0 THEN
+    SELECT CASE
+        WHEN (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR f.solo > 0
+          OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+          OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
+          OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN 'full'
+        WHEN t.next_at <= p_now THEN CASE WHEN f.ctid IS NULL THEN 'due' ELSE 'full' END
+        WHEN t.wanted > 0 AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? f.queue)
+          THEN CASE WHEN f.seq = l.seq AND (p_claim ->> 'limit')::integer > 1 THEN 'one' ELSE 'lane' END
+        ELSE 'none' END,
+      '[]'::json, false, t.next_at, f.ctid, f.type, f.version, f.queue, f.rank, t.wanted
+    INTO v_branch, claimed, more, next_at, v_row, v_type, v_version, v_queue, v_rank, v_wanted
+    FROM (VALUES (1)) one (n)
+    LEFT JOIN LATERAL (
+      SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
+      ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
+    LEFT JOIN LATERAL (
+      SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
+      ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true
+    CROSS JOIN LATERAL (
+      SELECT min(n.due_at) AS next_at, max(w."limit") FILTER (WHERE w.type = f.type AND w.version >= f.version) AS wanted
+      FROM jsonb_to_recordset(p_claim -> 'tasks') AS w (type text, version integer, "limit" integer)
+      LEFT JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = w.type
+        ORDER BY j.due_at, j.seq LIMIT 1) n ON true) t;
+    IF v_branch = 'none' THEN RETURN; END IF;
+    IF v_branch = 'one' THEN claimed := duly.take_one_f1(p_now, p_claim, v_row, false);
+    ELSIF v_branch = 'due' THEN SELECT * INTO claimed, next_at FROM duly.take_due_f1(p_now, p_claim);
+    ELSIF v_branch = 'lane' THEN
+      SELECT * INTO claimed, more FROM duly.take_lane_f1(p_now, p_claim, v_type, v_version, v_queue, v_rank, v_wanted, false);
+    ELSE claimed := NULL;
     END IF;
+    IF claimed IS NOT NULL THEN RETURN; END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'lost', '[]'::json, 'claimed', coalesce(v_claimed, '[]'::json), 'more', v_more,
-    'soloSinceAt', NULL, 'nextDueAt', v_next)::text;
+  SELECT * INTO claimed, more, solo_since, next_at, scan FROM duly.claim_full_f1(p_now, p_claim, p_repeat);
 END $$;
 
 -- History by the day on which it may be forgotten: days are made ahead and dropped whole, so that forgetting a million jobs costs no more
@@ -1932,13 +1978,9 @@ BEGIN
   END LOOP;
 END $$;
 
--- Creating jobs. A spec is a JSON object as verbs/enqueue.ts writes it; fields that are JSON themselves are strings in it.
+-- Creating jobs with everything that may stand in their way: repeats, parents and dedupe keys. insert_jobs inserts them.
 
-CREATE FUNCTION duly.due_of_f1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
-  SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
-$$;
-
--- The same of a job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
+-- A job that is there, or was deleted in the last 24 hours; a deletion does not tell the type.
 CREATE FUNCTION duly.find_known_f1(p_id text, OUT type text, OUT status text, OUT due_at bigint) LANGUAGE plpgsql AS $$
 DECLARE
   v_brief record := duly.find_brief_f1(p_id);
@@ -1957,92 +1999,6 @@ END $$;
 CREATE FUNCTION duly.item_f1(p_id text, p_status text, p_due bigint, p_deduped boolean) RETURNS json LANGUAGE sql AS $$
   SELECT json_build_object('id', p_id, 'status', p_status, 'dueAt', p_due, 'deduped', p_deduped)
 $$;
-
--- Whether a new job that is due has to stand in line for its serial place. Locks the key.
-CREATE FUNCTION duly.has_serial_predecessor_f1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE v_ref text;
-BEGIN
-  IF p_serial IS NULL THEN RETURN false; END IF;
-  v_ref := duly.serial_ref_f1(p_tenant, p_serial);
-  PERFORM duly.lock_serial_f1(v_ref);
-  PERFORM duly.queue_serial_f1(p_now, p_tenant, p_serial, '');
-  IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
-  -- It will be the last one made, so of equal due instants it comes last.
-  IF duly.has_earlier_f1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
-  RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
-END $$;
-
--- Refuses a spec whose id stands for a job of another type. \`p_type\` null: not known.
-CREATE FUNCTION duly.refuse_type_f1(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF p_type <> p_spec ->> 'type' THEN
-    PERFORM duly.refuse_f1('group_refused',
-      format('Job "%s" exists already with type "%s", not "%s".', p_spec ->> 'id', p_type, p_spec ->> 'type'),
-      'Ids are created by the client, one per job. Create a new id for a new job.', json_build_object('id', p_spec ->> 'id'));
-  END IF;
-END $$;
-
--- Inserts a job into the place its due time and gates give it. \`p_behind\`: a job whose end it waits for because of its dedupe key.
-CREATE FUNCTION duly.insert_job_f1(p_now bigint, p_spec jsonb, p_behind text) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  v_id text := p_spec ->> 'id';
-  v_tenant text := p_spec ->> 'tenant';
-  v_serial text := p_spec ->> 'serial';
-  v_due bigint := duly.due_of_f1(p_now, p_spec);
-  v_is_due boolean;
-  v_in_line boolean := false;
-  -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
-  v_unplaced boolean := v_serial IS NOT NULL AND coalesce((p_spec ->> 'unplaced')::boolean, false);
-  v_gates jsonb := '[]';
-  v_gate jsonb;
-  v_status text;
-  v_seq bigint;
-  v_known record;
-BEGIN
-  FOR v_gate IN SELECT * FROM jsonb_array_elements(p_spec -> 'gates') LOOP
-    CONTINUE WHEN v_gate ->> 'kind' = 'serial';
-    -- The shared lock makes an end of that job wait for us, and its later statement then finds our gate.
-    PERFORM 1 FROM duly.jobs WHERE id = v_gate ->> 'ref' FOR KEY SHARE;
-    IF FOUND THEN v_gates := v_gates || v_gate; END IF;
-  END LOOP;
-  IF p_behind IS NOT NULL THEN v_gates := v_gates || jsonb_build_object('kind', 'dedupe', 'ref', p_behind); END IF;
-  v_is_due := v_due <= p_now;
-  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor_f1(p_now, v_tenant, v_serial, v_due); END IF;
-  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
-  INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, dedupe_key, parent_id, parent_key,
-    schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
-  ) VALUES (
-    (p_spec ->> 'id')::text, (p_spec ->> 'type')::text, (p_spec ->> 'version')::integer, (p_spec ->> 'queue')::text, (p_spec ->> 'tenant')::text, (p_spec ->> 'priority')::integer, (p_spec ->> 'input')::text, (p_spec ->> 'metadata')::text, (p_spec ->> 'policy')::text, (p_spec ->> 'origin')::text, (p_spec ->> 'rankOffsetMs')::bigint, (p_spec ->> 'serial')::text, (p_spec ->> 'copyOf')::text,
-    v_status, CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
-    v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, p_now, p_now,
-    (p_spec ->> 'maxAttempts')::integer, p_spec -> 'dedupe' ->> 'key', p_spec ->> 'parentId',
-    p_spec ->> 'parentKey', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
-    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails',
-    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint
-  ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
-  IF v_seq IS NULL THEN
-    -- It may have ended since the conflict.
-    v_known := duly.find_brief_f1(v_id);
-    PERFORM duly.refuse_type_f1(p_spec, v_known.type);
-    RETURN duly.item_f1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
-  END IF;
-  FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
-    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
-    ON CONFLICT DO NOTHING;
-  END LOOP;
-  IF v_in_line THEN
-    INSERT INTO duly.gates (kind, ref, order_at, seq, job)
-    VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_due, v_seq, v_id);
-  ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
-    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_id);
-  END IF;
-  PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
-  -- Also for later ones: a sleeping node may have to wake earlier than it thought.
-  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('n'); END IF;
-  RETURN duly.item_f1(v_id, v_status, v_due, false);
-END $$;
 
 -- Gives an unstarted job what a later call under the same key wants, and remembers by whom that call was taken over. Its serial place,
 -- gates and parent stay.
@@ -2110,7 +2066,7 @@ BEGIN
       RETURN duly.item_f1(v_took_over, coalesce(v_brief.status, 'COMPLETED'), coalesce(v_brief.due_at, p_now), true);
     END IF;
   END IF;
-  IF v_taken THEN RETURN duly.insert_job_f1(p_now, p_spec, NULL); END IF;
+  IF v_taken THEN RETURN duly.insert_jobs_f1(p_now, p_spec); END IF;
   -- Once its holder's time is over, the follow-up behind that one holds the key.
   IF v_held.until_at <= p_now AND v_held.follow_id IS NOT NULL THEN
     v_held.job_id := v_held.follow_id;
@@ -2138,12 +2094,12 @@ BEGIN
       IF v_held.follow_id IS NOT NULL THEN
         RETURN duly.replace_job_f1(p_now, duly.job_state_f1(v_held.follow_id), p_spec);
       END IF;
-      v_item := duly.insert_job_f1(p_now, p_spec, v_live.id);
+      v_item := duly.insert_jobs_f1(p_now, jsonb_set(p_spec, '{gates}', (p_spec -> 'gates') || jsonb_build_object('kind', 'dedupe', 'ref', v_live.id)));
       UPDATE duly.dedupes SET follow_id = v_id, follow_until = v_until WHERE type = v_type AND tenant = v_tenant AND key = v_key;
       RETURN v_item;
     END IF;
   END IF;
-  v_item := duly.insert_job_f1(p_now, p_spec, NULL);
+  v_item := duly.insert_jobs_f1(p_now, p_spec);
   UPDATE duly.dedupes
   SET job_id = v_id, until_at = v_until, created_at = p_now, ended = NULL, follow_id = NULL, follow_until = NULL
   WHERE type = v_type AND tenant = v_tenant AND key = v_key;
@@ -2171,24 +2127,13 @@ BEGIN
     END IF;
   END IF;
   IF jsonb_typeof(p_spec -> 'dedupe') = 'object' THEN v_item := duly.create_deduped_f1(p_now, p_spec, p_repeat);
-  ELSE v_item := duly.insert_job_f1(p_now, p_spec, NULL);
+  ELSE v_item := duly.insert_jobs_f1(p_now, p_spec);
   END IF;
   -- Another job keeps the promise, so no child was made.
   IF v_key IS NOT NULL AND v_item ->> 'id' <> v_id THEN
     DELETE FROM duly.children WHERE parent_id = v_parent AND key = v_key AND job_id = v_id;
   END IF;
   RETURN v_item;
-END $$;
-
--- Refuses a call that arrives after its own repeat, which took its ids (take_ids): the client has the reply to the repeat. Called once
--- the jobs are inserted, so that a repeat that arrives now finds them.
-CREATE FUNCTION duly.refuse_late_f1(p_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  -- Many ids are looked up only if there is one at all.
-  IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
-    AND EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id' AND key = ANY (p_ids)) THEN
-    RAISE EXCEPTION USING ERRCODE = 'DU011', MESSAGE = 'A repeat of this call arrived first.';
-  END IF;
 END $$;
 
 -- Creates one job. With \`p_repeat\` the job may exist already under its id, in any state. Raises DU010 if it was created and ended
@@ -2253,95 +2198,67 @@ BEGIN
   WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
 END $$;
 
--- Makes many jobs that touch no other job, with one statement. Fails (unique violation) where an id is there already: then the caller
--- begins again with care. To look first, or ON CONFLICT, would cost every call a third more. They are given by columns; a field that
--- is the same for all of them stands in \`shared\`.
-CREATE FUNCTION duly.create_plain_f1(p_now bigint, p_plain jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  v_columns jsonb := p_plain -> 'columns';
-  shared_type text := p_plain -> 'shared' ->> 'type'; shared_version integer := p_plain -> 'shared' ->> 'version'; shared_queue text := p_plain -> 'shared' ->> 'queue'; shared_tenant text := p_plain -> 'shared' ->> 'tenant'; shared_priority integer := p_plain -> 'shared' ->> 'priority'; shared_input text := p_plain -> 'shared' ->> 'input'; shared_metadata text := p_plain -> 'shared' ->> 'metadata'; shared_policy text := p_plain -> 'shared' ->> 'policy'; shared_origin text := p_plain -> 'shared' ->> 'origin'; shared_rank_offset bigint := p_plain -> 'shared' ->> 'rankOffsetMs'; shared_copy_of text := p_plain -> 'shared' ->> 'copyOf';
-  v_at bigint := p_plain -> 'shared' ->> 'at';
-  v_in_ms bigint := p_plain -> 'shared' ->> 'inMs';
-  v_start_deadline_ms bigint := p_plain -> 'shared' ->> 'startDeadlineMs';
-  v_max_attempts integer := p_plain -> 'shared' ->> 'maxAttempts';
-  v_schedule_id text := p_plain -> 'shared' ->> 'scheduleId';
-  v_slot text := p_plain -> 'shared' ->> 'slot';
-  v_slot_at bigint := p_plain -> 'shared' ->> 'slotAt';
-  v_slot_allow boolean := p_plain -> 'shared' ->> 'slotAllow';
-  v_slot_details text := p_plain -> 'shared' ->> 'slotDetails';
-  v_retention_ms bigint := p_plain -> 'shared' ->> 'retentionMs';
-  v_dead_retention_ms bigint := p_plain -> 'shared' ->> 'deadRetentionMs';
-BEGIN
-  WITH created AS (
-    INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at,
-      max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT s.id, coalesce(s.type::text, shared_type), coalesce(s.version::integer, shared_version), coalesce(s.queue::text, shared_queue), coalesce(s.tenant::text, shared_tenant), coalesce(s.priority::integer, shared_priority), coalesce(s.input::text, shared_input), coalesce(s.metadata::text, shared_metadata), coalesce(s.policy::text, shared_policy), coalesce(s.origin::text, shared_origin), coalesce(s.rank_offset::bigint, shared_rank_offset), coalesce(s.copy_of::text, shared_copy_of),
-      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END, d.due,
-      d.due + coalesce(s.start_deadline_ms::bigint, v_start_deadline_ms), p_now, p_now, coalesce(s.max_attempts::integer, v_max_attempts),
-      coalesce(s.schedule_id, v_schedule_id), coalesce(s.slot, v_slot), coalesce(s.slot_at::bigint, v_slot_at),
-      coalesce(s.slot_allow::boolean, v_slot_allow, false), coalesce(s.slot_details, v_slot_details),
-      coalesce(s.retention_ms::bigint, v_retention_ms), coalesce(s.dead_retention_ms::bigint, v_dead_retention_ms)
-    FROM ROWS FROM (
-      jsonb_array_elements_text(coalesce(v_columns -> 'id', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'type', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'version', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'queue', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'tenant', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'priority', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'input', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'metadata', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'policy', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'origin', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'rankOffsetMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'copyOf', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'at', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'inMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'startDeadlineMs', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'maxAttempts', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'scheduleId', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slot', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slotAt', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'slotAllow', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'slotDetails', '[]')), jsonb_array_elements_text(coalesce(v_columns -> 'retentionMs', '[]')),
-      jsonb_array_elements_text(coalesce(v_columns -> 'deadRetentionMs', '[]'))
-    ) AS s (id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, due_at, in_ms, start_deadline_ms, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details,
-      retention_ms, dead_retention_ms)
-    CROSS JOIN LATERAL (
-      SELECT coalesce(s.due_at::bigint, v_at, p_now + coalesce(s.in_ms::bigint, v_in_ms)) AS due,
-        coalesce(s.rank_offset::bigint, shared_rank_offset) AS rank_offset) d
-    RETURNING id, type, status)
-  INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
-  PERFORM duly.refuse_late_f1(ARRAY(SELECT jsonb_array_elements_text(v_columns -> 'id')));
-  PERFORM duly.add_notification_f1('n');
-END $$;
-
--- Takes work together with what was just made. If the caller took all of it, nobody else is woken for it.
--- \`p_created\` null: more happened than that jobs were made, and the others may have to know.
-CREATE FUNCTION duly.claim_created_f1(p_now bigint, p_claim jsonb, p_repeat boolean, p_created text[]) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE v_claim record;
-BEGIN
-  IF p_claim IS NULL THEN RETURN '[]'; END IF;
-  v_claim := duly.claim_f1(p_now, p_claim, p_repeat);
-  IF p_created IS NOT NULL AND duly.claimed_all_f1(v_claim.claimed, p_created) THEN PERFORM duly.drop_notification_f1('n'); END IF;
-  RETURN v_claim.claimed;
-END $$;
-
--- How long it waits for locks is set by the functions that call it.
--- \`p_plain\`: all jobs are plain and come by columns, those of all groups together. The answer then says what each became by its due instant.
-CREATE FUNCTION duly.enqueue_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+-- Creates jobs, and claims with them. Plain jobs come by columns, those of all groups together (see insert_jobs): what each became follows
+-- from its due instant, so the reply does not say it. Others come in groups.
+-- call: enqueue
+CREATE FUNCTION duly.enqueue_f1(
+  p_now bigint, p_specs jsonb, p_kind integer[], p_ids text[], p_inputs text[], p_dues bigint[], p_rank_offsets bigint[], p_tenants text[],
+  p_metadata text[], p_schedule_ids text[], p_slot_ats bigint[], p_slots text[], p_slot_details text[], p_groups jsonb, p_claim jsonb,
+  p_repeat boolean
+) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_now bigint := duly.begin_f1(p_now);
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_running json;
+  v_claim record;
+BEGIN
+  -- Jobs by columns are created with as few statements and expressions as possible: each of them is prepared anew in every transaction,
+  -- and for one job that is most of what the call costs.
+  IF p_ids IS NULL THEN RETURN duly.enqueue_groups_f1(duly.begin_f1(p_now), p_groups, p_claim, p_repeat); END IF;
+  IF p_claim IS NULL THEN
+    v_running := duly.insert_jobs_f1(v_now, p_specs, NULL, p_kind, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata, p_schedule_ids,
+      p_slot_ats, p_slots, p_slot_details);
+    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text;
+  END IF;
+  v_running := duly.insert_jobs_f1(v_now, p_specs, p_claim, p_kind, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata,
+    p_schedule_ids, p_slot_ats, p_slots, p_slot_details);
+  IF v_running IS NOT NULL THEN RETURN json_build_object('now', v_now, 'claimed', v_running)::text; END IF;
+  PERFORM set_config('duly_work.notifications', '', true);
+  v_claim := duly.claim_f1(v_now, p_claim, false);
+  -- If the caller claims all that it created, no other node is notified of it.
+  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
+    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'n' || duly.notifications_f1() END)::text;
+END $$;
+
+-- With a dedupe key a call may have to wait for an open transaction: it fails soon and is sent again later, so that no connection is held.
+-- call: enqueueKeyed
+CREATE FUNCTION duly.enqueue_keyed_f1(p_now bigint, p_groups jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '100ms'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN duly.enqueue_groups_f1(duly.begin_f1(p_now), p_groups, p_claim, p_repeat);
+END $$;
+
+-- Creates groups of jobs one by one. How long it waits for locks is set by the functions that call it.
+CREATE FUNCTION duly.enqueue_groups_f1(p_now bigint, p_groups jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
   v_replies json[] := '{}';
   v_items json[];
   v_group jsonb;
   v_spec jsonb;
   v_keyed jsonb;
-  v_created text[];
-  v_claimed json;
+  v_claimed json := '[]';
   v_state text;
   v_message text;
   v_hint text;
   v_detail text;
 BEGIN
-  IF p_plain IS NOT NULL THEN
-    IF jsonb_array_length(p_plain -> 'columns' -> 'id') > 0 THEN PERFORM duly.create_plain_f1(v_now, p_plain); END IF;
-    IF p_claim IS NOT NULL THEN v_created := ARRAY(SELECT jsonb_array_elements_text(p_plain -> 'columns' -> 'id')); END IF;
-    v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, v_created);
-    RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'claimed', v_claimed)::text;
-  END IF;
   SELECT jsonb_agg(s) INTO v_keyed FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
   WHERE jsonb_typeof(s -> 'dedupe') = 'object';
-  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_f1(v_now, v_keyed); END IF;
+  IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.take_keys_f1(p_now, v_keyed); END IF;
   -- Then the serial keys: of the jobs, and of those that hold a key or follow and may be moved.
   PERFORM duly.lock_serials_f1(ARRAY(
     SELECT duly.serial_ref_f1(s ->> 'tenant', s ->> 'serial') FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s
@@ -2350,13 +2267,13 @@ BEGIN
     UNION SELECT duly.serial_ref_f1(j.tenant, j.serial) FROM jsonb_array_elements(v_keyed) s
     JOIN duly.dedupes d ON d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key'
     JOIN duly.jobs j ON j.id = ANY (ARRAY[d.job_id, d.follow_id]) WHERE j.serial IS NOT NULL));
-  IF p_repeat THEN PERFORM duly.take_ids_f1(v_now, p_groups); END IF;
+  IF p_repeat THEN PERFORM duly.take_ids_f1(p_now, p_groups); END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     LOOP
       BEGIN
         v_items := '{}';
         FOR v_spec IN SELECT * FROM jsonb_array_elements(v_group) LOOP
-          v_items := v_items || duly.create_job_f1(v_now, v_spec, p_repeat);
+          v_items := v_items || duly.create_job_f1(p_now, v_spec, p_repeat);
         END LOOP;
         v_replies := v_replies || json_build_object('ok', true, 'items', array_to_json(v_items));
         EXIT;
@@ -2370,162 +2287,21 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f1(v_keyed); END IF;
-  v_claimed := duly.claim_created_f1(v_now, p_claim, p_repeat, CASE WHEN p_plain IS NULL THEN NULL ELSE v_created END);
-  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
-END $$;
-
--- With a dedupe key one may stand behind somebody's open transaction: soon told, and asked again later, so that no connection is held.
--- call: enqueueKeyed
-CREATE FUNCTION duly.enqueue_keyed_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '100ms'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  RETURN duly.enqueue_f1(p_now, p_groups, p_plain, p_claim, p_repeat);
-END $$;
-
--- Everything else, also inside the user's transaction. Plain jobs wait for nobody but whoever locks the whole table.
--- call: enqueueWaiting
-CREATE FUNCTION duly.enqueue_waiting_f1(p_now bigint, p_groups jsonb, p_plain jsonb, p_claim jsonb, p_repeat boolean) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  RETURN duly.enqueue_f1(p_now, p_groups, p_plain, p_claim, p_repeat);
-END $$;
-
--- Whether a claim would be given just these new jobs, so many of one type: nothing else is ready, due, overdue or paused.
-CREATE FUNCTION duly.takes_just_f1(p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_count integer)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN (p_claim ->> 'limit')::integer >= p_count
-    AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? p_queue)
-    AND EXISTS (
-      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
-      WHERE t ->> 'type' = p_type AND (t ->> 'version')::integer >= p_version AND (t ->> 'limit')::integer >= p_count)
-    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
-    AND CASE WHEN p_claim -> 'scanHints' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
-      ELSE NOT EXISTS (
-        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'scanHints' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
-        CROSS JOIN LATERAL (
-          SELECT 1 FROM duly.jobs j
-          WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
-          LIMIT 1) r) END
-    AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
-    AND NOT EXISTS (SELECT 1 FROM duly.left_places)
-    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
-    AND NOT EXISTS (
-      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
-        SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
-          AND j.due_at >= coalesce((p_claim -> 'scanHints' ->> 'dueAt')::bigint, -9223372036854775808)
-        LIMIT 1) d);
-END $$;
-
--- Plain jobs that differ in nothing but their input, made together, with a claim beside them; \`p_shared\` is what they have in common. Fails
--- (unique violation) where an id is there already: then the caller begins again with care.
--- call: enqueueAlike
-CREATE FUNCTION duly.enqueue_alike_f1(p_now bigint, p_ids text[], p_inputs text[], p_shared jsonb, p_claim jsonb) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE
-  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
-  s record;
-  v_due bigint;
-  v_rank bigint;
-  v_status text;
-  v_fence bigint;
-  v_read bigint;
-  v_claim record;
-BEGIN
-  IF p_claim IS NULL THEN
-    -- One statement: see claim_alone.
-    WITH created AS (
-      INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
-      SELECT j.id, c."type", c."version", c."queue", c."tenant", c."priority", coalesce(j.input, c.input), c."metadata", c."policy", c."origin", c."rankOffsetMs", c."copyOf",
-        CASE WHEN d.due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-        CASE WHEN d.due <= v_now THEN d.due + c."rankOffsetMs" END, d.due, d.due + c."startDeadlineMs", v_now, v_now,
-        c."maxAttempts", c."retentionMs", c."deadRetentionMs"
-      FROM jsonb_to_record(p_shared) AS c (
-        "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "input" text, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
-        "retentionMs" bigint, "deadRetentionMs" bigint)
-      CROSS JOIN LATERAL (SELECT coalesce(c.at, v_now + c."inMs") AS due) d
-      CROSS JOIN unnest(p_ids, p_inputs) AS j (id, input))
-    INSERT INTO duly.changes (at, n, entries)
-    SELECT v_now, cardinality(p_ids), json_build_array(p_ids, p_shared ->> 'type',
-      CASE WHEN coalesce((p_shared ->> 'at')::bigint, v_now + (p_shared ->> 'inMs')::bigint) <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      'created', 0)::text;
-    PERFORM duly.refuse_late_f1(p_ids);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text;
-  END IF;
-  v_read := duly.pages_read_f1();
-  SELECT * INTO s FROM jsonb_to_record(p_shared) AS s (
-    "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "input" text, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
-    "retentionMs" bigint, "deadRetentionMs" bigint);
-  v_due := coalesce(s.at, v_now + s."inMs");
-  IF cardinality(p_ids) = 1 AND v_due <= v_now AND duly.takes_just_f1(v_now, p_claim, s.type, s.version, s.queue, 1) THEN
-    v_read := duly.pages_read_f1() - v_read;
-    v_fence := nextval('duly.fence');
-    WITH created AS (
-      INSERT INTO duly.jobs (
-        id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-        fence, node, claimed_at, attempt, max_attempts, retention_ms, dead_retention_ms)
-      VALUES (p_ids[1], s."type", s."version", s."queue", s."tenant", s."priority", coalesce(p_inputs[1], s.input), s."metadata", s."policy", s."origin", s."rankOffsetMs", s."copyOf",
-        'RUNNING', v_due, v_due + s."startDeadlineMs",
-        v_now, v_now, v_now, v_now - v_due, v_fence, p_claim ->> 'node', v_now, 1, s."maxAttempts", s."retentionMs", s."deadRetentionMs")
-      RETURNING seq),
-    leased AS (
-      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-      SELECT p_ids[1], seq, v_fence, p_claim ->> 'node', p_claim ->> 'token', true, v_now + (p_claim ->> 'leaseMs')::bigint FROM created)
-    INSERT INTO duly.changes (at, n, entries) VALUES
-      (v_now, 1, json_build_array(p_ids, s.type, 'PENDING', 'created', 0)::text),
-      (v_now, 1, json_build_array(p_ids, s.type, 'RUNNING', 'claimed', 0)::text);
-    PERFORM duly.refuse_late_f1(p_ids);
-    -- See claim: nothing lives in any lane.
-    RETURN json_build_object('now', v_now, 'scan', CASE WHEN p_claim -> 'scanHints' IS NOT NULL OR v_read > 300 THEN
-      json_build_object('isFull', p_claim -> 'scanHints' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END,
-      'claimed', json_build_object(
-      'columns', json_build_array(
-        p_ids, json_build_array(v_fence), json_build_array(coalesce(p_inputs[1], s.input)), json_build_array(v_now), json_build_array(v_due), CASE WHEN s."tenant" IS NOT NULL THEN json_build_array(s."tenant") END, CASE WHEN s."metadata" IS NOT NULL THEN json_build_array(s."metadata") END, NULL, NULL),
-      'type', s."type", 'version', s."version", 'queue', s."queue", 'priority', s."priority", 'policy', s."policy", 'origin', s."origin", 'claimedAt', v_now, 'attempt', 1,
-      'spent', 0, 'maxAttempts', s."maxAttempts", 'losses', 0, 'begunLosses', 0))::text;
-  END IF;
-  v_status := CASE WHEN v_due <= v_now THEN 'PENDING' ELSE 'SCHEDULED' END;
-  IF v_due <= v_now THEN v_rank := v_due + s."rankOffsetMs"; END IF;
-  INSERT INTO duly.jobs (
-    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts, retention_ms, dead_retention_ms)
-  SELECT j.id, s."type", s."version", s."queue", s."tenant", s."priority", coalesce(j.input, s.input), s."metadata", s."policy", s."origin", s."rankOffsetMs", s."copyOf", v_status, v_rank, v_due,
-    v_due + s."startDeadlineMs", v_now, v_now, s."maxAttempts", s."retentionMs", s."deadRetentionMs"
-  FROM unnest(p_ids, p_inputs) AS j (id, input);
-  INSERT INTO duly.changes (at, n, entries)
-  VALUES (v_now, cardinality(p_ids), json_build_array(p_ids, s.type, v_status, 'created', 0)::text);
-  PERFORM duly.refuse_late_f1(p_ids);
-  PERFORM set_config('duly_work.notifications', '', true);
-  v_claim := duly.claim_f1(v_now, p_claim, false);
-  -- Who took all of it wakes nobody for it.
-  RETURN json_build_object('now', v_now, 'claimed', v_claim.claimed, 'scan', v_claim.scan, 'notifications',
-    CASE WHEN duly.claimed_all_f1(v_claim.claimed, p_ids) THEN duly.notifications_f1() ELSE 'n' || duly.notifications_f1() END)::text;
+  IF p_claim IS NOT NULL THEN v_claimed := (duly.claim_f1(p_now, p_claim, p_repeat)).claimed; END IF;
+  RETURN json_build_object('now', p_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 
 -- Settling and claiming in one call.
 
--- \`p_ids\` …: attempts that simply returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
--- others, each with its place.
--- call: exchange
-CREATE FUNCTION duly.exchange_f1(
-  p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
-) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s' SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- Settles attempts, and returns the places of those that were lost. The parameters are those of exchange.
+CREATE FUNCTION duly.settle_all_f1(
+  p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_repeat boolean
+) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
-  v_now bigint := duly.begin_f1(p_now);
   v_done bigint[] := '{}';
   v_lost bigint[] := '{}';
   v_settle jsonb := p_settle;
   v_one jsonb;
-  v_claim record;
 BEGIN
   IF p_ids IS NOT NULL THEN
     -- Those who wait for one of them will want their serial places.
@@ -2534,7 +2310,7 @@ BEGIN
         SELECT duly.serial_ref_f1(w.tenant, w.serial) FROM duly.gates g JOIN duly.jobs w ON w.id = ANY (ARRAY[g.job])
         WHERE g.ref = ANY (p_ids) AND g.kind <> 'serial' AND w.serial IS NOT NULL));
     END IF;
-    v_done := duly.settle_returned_f1(v_now, p_ids, p_fences, p_results);
+    v_done := duly.settle_returned_f1(p_now, p_ids, p_fences, p_results);
     IF cardinality(v_done) < cardinality(p_ids) THEN
       -- What could not be ended together is judged by itself, in its place.
       SELECT coalesce(v_settle, '[]') || jsonb_agg(jsonb_build_object('id', s.id, 'fence', s.fence, 'to', 'COMPLETED', 'reason', 'returned',
@@ -2545,15 +2321,36 @@ BEGIN
   IF v_settle IS NOT NULL THEN
     PERFORM duly.lock_dependents_f1(ARRAY(SELECT s ->> 'id' FROM jsonb_array_elements(v_settle) s));
     FOR v_one IN SELECT s FROM jsonb_array_elements(v_settle) s ORDER BY (s ->> 'i')::bigint LOOP
-      IF NOT duly.settle_f1(v_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
+      IF NOT duly.settle_f1(p_now, v_one, p_repeat) THEN v_lost := v_lost || (v_one ->> 'i')::bigint; END IF;
     END LOOP;
   END IF;
+  RETURN v_lost;
+END $$;
+
+-- \`p_ids\` …: attempts that returned and used one up, with their places in the caller's list (null: as they stand); \`p_settle\`: the
+-- others, each with its place.
+-- call: exchange
+CREATE FUNCTION duly.exchange_f1(
+  p_now bigint, p_ids text[], p_fences bigint[], p_results text[], p_places bigint[], p_settle jsonb, p_claim jsonb, p_repeat boolean
+) RETURNS text LANGUAGE plpgsql
+SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  -- As begin does, but this call has a transaction of its own, in which nothing was notified before.
+  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_lost bigint[];
+  v_claim record;
+BEGIN
+  IF p_ids IS NOT NULL OR p_settle IS NOT NULL THEN
+    v_lost := duly.settle_all_f1(v_now, p_ids, p_fences, p_results, p_places, p_settle, p_repeat);
+  END IF;
   IF p_claim IS NULL THEN
-    RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', '[]'::json, 'more', false,
-      'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
+    RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', coalesce(to_json(v_lost), '[]'), 'claimed', '[]'::json,
+      'more', false, 'soloSinceAt', NULL, 'nextDueAt', NULL)::text;
   END IF;
   v_claim := duly.claim_f1(v_now, p_claim, p_repeat);
-  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', to_json(v_lost), 'claimed', v_claim.claimed,
+  RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'lost', coalesce(to_json(v_lost), '[]'), 'claimed', v_claim.claimed,
     'more', v_claim.more, 'soloSinceAt', v_claim.solo_since, 'nextDueAt', v_claim.next_at, 'scan', v_claim.scan)::text;
 END $$;
 
@@ -2595,28 +2392,27 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that fire one slot each and make one plain job for it, written together with one statement for each table. If one
--- of them was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one order. What many
--- have in common is a kind: \`p_kind\` counts from 1. \`p_tenants\` null: none has one. \`p_claim\`: of who would take them; answers what it was given,
--- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
--- of two, and no entry in the index of what is ready.
-CREATE FUNCTION duly.fire_together_f1(
-  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
-  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
+-- Decisions of many schedules that fire one slot each and create one plain job for it, written together with one statement for each table.
+-- If one of the schedules was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one
+-- order; kinds and lists of the jobs are those of insert_jobs, and a kind also says what the schedules and the rows of the ledger share.
+-- Returns the jobs that run, or null if none does.
+CREATE FUNCTION duly.fire_plain_f1(
+  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_specs jsonb, p_kind integer[],
+  p_jobs text[], p_inputs text[], p_job_dues bigint[], p_rank_offsets bigint[], p_tenants text[], p_metadata text[], p_slot_ats bigint[],
+  p_slots text[], p_slot_details text[], p_claim jsonb)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_held text[];
   v_moved text[];
-  v_kind record;
-  v_columns json;
+  v_running json;
 BEGIN
   SELECT ids INTO v_held FROM duly.schedule_leases WHERE fence = p_fence;
   WITH moved AS (
     UPDATE duly.schedules s SET state = f.state, due_at = f.due, waits_for = CASE WHEN k.waits THEN f.job END, version = s.version + 1,
       updated_at = p_now
     FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
-    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (waits boolean, decision text, reason text, node text)) WITH ORDINALITY AS k (waits, decision, reason, node, n)
-      ON k.n = f.kind
+    JOIN jsonb_to_recordset(p_specs) AS k (n integer, waits boolean, decision text, reason text, node text)
+      ON p_kind IS NULL OR k.n = f.kind
     WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version
     RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
   slotted AS (
@@ -2628,64 +2424,19 @@ BEGIN
     SELECT unnest(v_moved) EXCEPT SELECT unnest(v_held))) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
-  IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
-    SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
-      "type" text, "version" integer, "queue" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "copyOf" text, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
-      "retentionMs" bigint, "deadRetentionMs" bigint);
-    IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
-      AND duly.takes_just_f1(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
-      WITH created AS (
-        INSERT INTO duly.jobs (
-          id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-          fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-        SELECT j.id, v_kind."type", v_kind."version", v_kind."queue", j.tenant, v_kind."priority", j.input, v_kind."metadata", v_kind."policy", v_kind."origin", j.rank_offset, v_kind."copyOf",
-          'RUNNING', j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
-          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", j.schedule_id, j.slot, j.slot_at,
-          v_kind."slotAllow", j.details, v_kind."retentionMs", v_kind."deadRetentionMs"
-        FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
-          AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
-        RETURNING id, seq, fence),
-      leased AS (
-        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM created)
-      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM created;
-      INSERT INTO duly.changes (at, n, entries) VALUES
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
-      -- Whoever sent them knows the rest.
-      RETURN json_build_object('created', v_columns);
-    END IF;
-  END IF;
-  WITH created AS (
-    INSERT INTO duly.jobs (
-      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
-      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT j.id, k."type", k."version", k."queue", j.tenant, k."priority", j.input, k."metadata", k."policy", k."origin", j.rank_offset, k."copyOf", CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
-      j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k."retentionMs", k."deadRetentionMs"
-    FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
-      WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
-    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
-      "type" text, "version" integer, "queue" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "copyOf" text, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
-      "retentionMs" bigint, "deadRetentionMs" bigint)) WITH ORDINALITY AS k (
-      "type", "version", "queue", "priority", "metadata", "policy", "origin", "copyOf", "startDeadlineMs", "maxAttempts", "slotAllow", "retentionMs", "deadRetentionMs", n)
-      ON k.n = j.kind
-    -- Made in their order: of equal rank the first goes first.
-    ORDER BY j.place
-    RETURNING id, type, status)
-  INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
-  PERFORM duly.add_notification_f1('n');
-  RETURN NULL;
+  v_running := duly.insert_jobs_f1(p_now, p_specs, p_claim, p_kind, p_jobs, p_inputs, p_job_dues, p_rank_offsets, p_tenants, p_metadata, p_ids,
+    p_slot_ats, p_slots, p_slot_details);
+  IF v_running IS NULL THEN PERFORM duly.add_notification_f1('n'); END IF;
+  RETURN v_running;
 END $$;
 
--- The lists from \`p_fence\` to \`p_details\` are those of fire_together, null for none; \`p_groups\`: the other decisions, one by one; \`p_fences\`: under
+-- The parameters from \`p_fence\` to \`p_slot_details\` are those of fire_plain, null for none; \`p_groups\`: the other decisions, one by one; \`p_fences\`: under
 -- which all of them were claimed.
 -- call: fire
 CREATE FUNCTION duly.fire_f1(
-  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
-  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
-  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
+  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_specs jsonb, p_kind integer[],
+  p_jobs text[], p_inputs text[], p_job_dues bigint[], p_rank_offsets bigint[], p_tenants text[], p_metadata text[], p_slot_ats bigint[],
+  p_slots text[], p_slot_details text[], p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -2701,8 +2452,8 @@ BEGIN
   -- Before anything else: who takes an ended lease over locks it too.
   PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
   IF p_ids IS NOT NULL THEN
-    v_claimed := duly.fire_together_f1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
-      p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
+    v_claimed := duly.fire_plain_f1(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_specs, p_kind, p_jobs, p_inputs, p_job_dues,
+      p_rank_offsets, p_tenants, p_metadata, p_slot_ats, p_slots, p_slot_details, CASE WHEN p_groups = '[]' THEN p_claim END);
   END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcome := duly.fire_group_f1(v_now, p_node, v_group);
@@ -2714,7 +2465,7 @@ BEGIN
   IF NOT FOUND THEN PERFORM duly.leave_leases_f1(p_fences, '{}'); END IF;
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim_f1(v_now, p_claim, false)).claimed;
-    -- Who took all of it wakes nobody for it.
+    -- If the caller claims all that it created, no other node is woken for it.
     IF duly.claimed_all_f1(v_claimed, p_created) THEN PERFORM duly.drop_notification_f1('n'); END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;
@@ -2755,6 +2506,266 @@ BEGIN
   FROM ROWS FROM (jsonb_to_recordset(p_leases) AS (id text, fence bigint)) WITH ORDINALITY AS b (id, fence, i)
   LEFT JOIN duly.leases l ON l.id = ANY (ARRAY[b.id]) AND l.fence = b.fence;
   RETURN json_build_object('now', v_now, 'leases', coalesce(v_answer, '[]'::json))::text;
+END $$;
+
+-- The insert of every verb that creates jobs. A spec is a JSON object as job-columns.ts writes it; fields that are JSON
+-- themselves are strings in it.
+
+-- Whether the plain branches may be taken. A test replaces this function, so that everything goes through the full branches.
+CREATE FUNCTION duly.allows_plain_f1() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT true
+$$;
+
+-- Whether creating the job touches no other job. The same rule in TypeScript is isPlain (lifecycle/is-plain.ts).
+CREATE FUNCTION duly.is_plain_f1(p_spec jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_spec ->> 'dedupe' IS NULL AND p_spec ->> 'parentId' IS NULL AND p_spec ->> 'serial' IS NULL
+    AND coalesce(p_spec -> 'gates', '[]') = '[]'
+$$;
+
+CREATE FUNCTION duly.due_of_f1(p_now bigint, p_due jsonb) RETURNS bigint LANGUAGE sql AS $$
+  SELECT coalesce((p_due ->> 'at')::bigint, p_now + (p_due ->> 'inMs')::bigint)
+$$;
+
+CREATE FUNCTION duly.are_plain_f1(p_specs jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN NOT EXISTS (SELECT 1 FROM jsonb_array_elements(p_specs) s WHERE NOT duly.is_plain_f1(s));
+END $$;
+
+-- The entry of the feed for plain jobs that differ in type or status.
+CREATE FUNCTION duly.created_entries_f1(p_now bigint, p_specs jsonb, p_kind integer[], p_ids text[], p_dues bigint[]) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (
+    SELECT json_build_array(p_ids, json_agg(k.type ORDER BY j.n),
+      json_agg(CASE WHEN coalesce(p_dues[j.n], k.at, p_now + k."inMs") <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END ORDER BY j.n), 'created', 0)::text
+    FROM unnest(p_ids) WITH ORDINALITY AS j (id, n)
+    JOIN jsonb_to_recordset(p_specs) AS k (n integer, type text, at bigint, "inMs" bigint) ON p_kind IS NULL OR k.n = p_kind[j.n]);
+END $$;
+
+-- Creates jobs. The plain branch gets a batch: what jobs share is a kind, one object of \`p_specs\` with its number \`n\`, and each list
+-- holds one field of all jobs. A list that is null says that the kinds hold the field; \`p_kind\` null: there is one kind. The full branch
+-- gets one job: \`p_specs\` is its spec. \`p_run_now\` is the claim that came with the jobs: if it would take exactly these jobs, they are
+-- inserted as RUNNING.
+--
+-- Returns what became of the job, as enqueue replies it (full); the jobs that run, or null if none does (plain).
+CREATE FUNCTION duly.insert_jobs_f1(
+  p_now bigint, p_specs jsonb, p_run_now jsonb DEFAULT NULL, p_kind integer[] DEFAULT NULL, p_ids text[] DEFAULT NULL,
+  p_inputs text[] DEFAULT NULL, p_dues bigint[] DEFAULT NULL, p_rank_offsets bigint[] DEFAULT NULL, p_tenants text[] DEFAULT NULL,
+  p_metadata text[] DEFAULT NULL, p_schedule_ids text[] DEFAULT NULL, p_slot_ats bigint[] DEFAULT NULL, p_slots text[] DEFAULT NULL,
+  p_slot_details text[] DEFAULT NULL)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_read bigint;
+  v_fences json;
+BEGIN
+  -- Plain: no job of the batch has a dedupe key, a parent, a gate or a serial key, so creating them touches no other job, and one
+  -- statement inserts them all. It fails (unique violation) if an id exists, and the caller sends the jobs one by one: to look first,
+  -- or ON CONFLICT, would cost every call a third more. Full: everything else, one job at a time.
+  IF p_ids IS NULL THEN RETURN duly.insert_full_f1(p_now, p_specs); END IF;
+  IF NOT (duly.allows_plain_f1() AND duly.is_plain_f1(p_specs -> 0) AND (p_kind IS NULL OR duly.are_plain_f1(p_specs))) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'Jobs that touch other jobs are not created by columns.';
+  END IF;
+  IF p_run_now IS NOT NULL AND p_kind IS NULL THEN
+    v_read := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
+    IF duly.takes_only_f1(p_now, p_run_now, p_specs -> 0, p_dues, cardinality(p_ids)) THEN
+      v_read := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read;
+      v_fences := duly.insert_running_f1(p_now, p_specs -> 0, p_run_now, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata,
+        p_schedule_ids, p_slot_ats, p_slots, p_slot_details);
+      -- The caller knows the rest of the jobs. As claim_full reports it: nothing is ready in any lane.
+      RETURN json_build_object('fences', v_fences, 'scan', CASE WHEN p_run_now -> 'scanHints' IS NOT NULL OR v_read > 300 THEN
+        json_build_object('isFull', p_run_now -> 'scanHints' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END);
+    END IF;
+  END IF;
+  WITH created AS (
+    INSERT INTO duly.jobs (
+      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT j.id, k."type", k."version", k."queue", coalesce(p_tenants[j.n], k.tenant), k."priority", j.input, coalesce(p_metadata[j.n], k.metadata), k."policy", k."origin", d.rank_offset, k."copyOf",
+      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END,
+      d.due, d.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts", coalesce(p_schedule_ids[j.n], k."scheduleId"),
+      coalesce(p_slots[j.n], k.slot), coalesce(p_slot_ats[j.n], k."slotAt"), coalesce(k."slotAllow", false),
+      coalesce(p_slot_details[j.n], k."slotDetails"), k."retentionMs", k."deadRetentionMs"
+    FROM unnest(p_ids, p_inputs) WITH ORDINALITY AS j (id, input, n)
+    JOIN jsonb_to_recordset(p_specs) AS k (
+      n integer, "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+      "retentionMs" bigint, "deadRetentionMs" bigint, "scheduleId" text, slot text, "slotAt" bigint, "slotAllow" boolean, "slotDetails" text)
+      ON p_kind IS NULL OR k.n = p_kind[j.n]
+    CROSS JOIN LATERAL (
+      SELECT coalesce(p_dues[j.n], k.at, p_now + k."inMs") AS due, coalesce(p_rank_offsets[j.n], k."rankOffsetMs") AS rank_offset) d
+    -- In their order: of equal rank the first goes first.
+    ORDER BY j.n)
+  INSERT INTO duly.changes (at, n, entries)
+  SELECT p_now, cardinality(p_ids), CASE WHEN p_kind IS NULL AND p_dues IS NULL THEN json_build_array(p_ids, p_specs -> 0 -> 'type',
+      CASE WHEN duly.due_of_f1(p_now, p_specs -> 0) <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, 'created', 0)::text
+    ELSE duly.created_entries_f1(p_now, p_specs, p_kind, p_ids, p_dues) END;
+  RETURN CASE WHEN NOT duly.refuse_late_f1(p_ids) THEN '[]'::json END;
+END $$;
+
+-- Inserts plain jobs of one kind as RUNNING, with leases for the worker whose claim came along. That saves a version of each row and its entry
+-- in the index of ready jobs. Returns their fences.
+CREATE FUNCTION duly.insert_running_f1(
+  p_now bigint, p_kind jsonb, p_claim jsonb, p_ids text[], p_inputs text[], p_dues bigint[], p_rank_offsets bigint[], p_tenants text[],
+  p_metadata text[], p_schedule_ids text[], p_slot_ats bigint[], p_slots text[], p_slot_details text[])
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE v_fences json;
+BEGIN
+  WITH created AS (
+    INSERT INTO duly.jobs (
+      id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, copy_of, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms, fence, node, claimed_at,
+      attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+    SELECT j.id, k."type", k."version", k."queue", coalesce(p_tenants[j.n], k.tenant), k."priority", j.input, coalesce(p_metadata[j.n], k.metadata), k."policy", k."origin", coalesce(p_rank_offsets[j.n], k."rankOffsetMs"), k."copyOf",
+      'RUNNING', d.due, d.due + k."startDeadlineMs", p_now, p_now, p_now, p_now - d.due, nextval('duly.fence'), p_claim ->> 'node', p_now,
+      1, k."maxAttempts", coalesce(p_schedule_ids[j.n], k."scheduleId"), coalesce(p_slots[j.n], k.slot), coalesce(p_slot_ats[j.n], k."slotAt"),
+      coalesce(k."slotAllow", false), coalesce(p_slot_details[j.n], k."slotDetails"), k."retentionMs", k."deadRetentionMs"
+    FROM jsonb_to_record(p_kind) AS k (
+      "type" text, "version" integer, "queue" text, "tenant" text, "priority" integer, "metadata" text, "policy" text, "origin" text, "rankOffsetMs" bigint, "copyOf" text, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+      "retentionMs" bigint, "deadRetentionMs" bigint, "scheduleId" text, slot text, "slotAt" bigint, "slotAllow" boolean, "slotDetails" text)
+    CROSS JOIN unnest(p_ids, p_inputs) WITH ORDINALITY AS j (id, input, n)
+    CROSS JOIN LATERAL (SELECT coalesce(p_dues[j.n], k.at, p_now + k."inMs") AS due) d
+    RETURNING id, seq, fence),
+  leased AS (
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
+    SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM created),
+  noted AS (
+    INSERT INTO duly.changes (at, n, entries) VALUES
+      (p_now, cardinality(p_ids), json_build_array(p_ids, p_kind -> 'type', 'PENDING', 'created', 0)::text),
+      (p_now, cardinality(p_ids), json_build_array(p_ids, p_kind -> 'type', 'RUNNING', 'claimed', 0)::text))
+  SELECT json_agg(fence) INTO v_fences FROM created;
+  RETURN CASE WHEN duly.refuse_late_f1(p_ids) THEN v_fences END;
+END $$;
+
+-- Whether a claim would take exactly these new jobs of one kind: all of them are due, and nothing else is ready, due, overdue or paused.
+CREATE FUNCTION duly.takes_only_f1(p_now bigint, p_claim jsonb, p_kind jsonb, p_dues bigint[], p_count integer)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN p_now >= ALL (coalesce(p_dues, ARRAY[duly.due_of_f1(p_now, p_kind)]))
+    AND coalesce(p_now - (p_kind ->> 'startDeadlineMs')::bigint <= ALL (coalesce(p_dues, ARRAY[duly.due_of_f1(p_now, p_kind)])), true)
+    AND (p_claim ->> 'limit')::integer >= p_count
+    AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? (p_kind ->> 'queue'))
+    AND EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t
+      WHERE t -> 'type' = p_kind -> 'type' AND (t ->> 'version')::integer >= (p_kind ->> 'version')::integer
+        AND (t ->> 'limit')::integer >= p_count)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0)
+    AND CASE WHEN p_claim -> 'scanHints' IS NULL THEN NOT EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL)
+      ELSE NOT EXISTS (
+        SELECT 1 FROM jsonb_to_recordset(p_claim -> 'scanHints' -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM duly.jobs j
+          WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+          LIMIT 1) r) END
+    AND NOT EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+    AND NOT EXISTS (SELECT 1 FROM duly.left_places)
+    AND NOT EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
+    AND NOT EXISTS (
+      SELECT 1 FROM jsonb_array_elements(p_claim -> 'tasks') t CROSS JOIN LATERAL (
+        SELECT 1 FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t ->> 'type' AND j.due_at <= p_now
+          AND j.due_at >= coalesce((p_claim -> 'scanHints' ->> 'dueAt')::bigint, -9223372036854775808)
+        LIMIT 1) d);
+END $$;
+
+-- Refuses a call that arrives after its own repeat, which took its ids (take_ids): the client has the reply to the repeat. Called once
+-- the jobs are inserted, so that a repeat that arrives now finds them. True otherwise: an expression costs less than a PERFORM.
+CREATE FUNCTION duly.refuse_late_f1(p_ids text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  -- Many ids are looked up only if there is one at all.
+  IF (cardinality(p_ids) <= 8 OR EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id'))
+    AND EXISTS (SELECT 1 FROM duly.journal WHERE scope = 'id' AND key = ANY (p_ids)) THEN
+    RAISE EXCEPTION USING ERRCODE = 'DU011', MESSAGE = 'A repeat of this call arrived first.';
+  END IF;
+  RETURN true;
+END $$;
+
+-- Whether a new job that is due has to stand in line for its serial place. Locks the key.
+CREATE FUNCTION duly.has_serial_predecessor_f1(p_now bigint, p_tenant text, p_serial text, p_due bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE v_ref text;
+BEGIN
+  IF p_serial IS NULL THEN RETURN false; END IF;
+  v_ref := duly.serial_ref_f1(p_tenant, p_serial);
+  PERFORM duly.lock_serial_f1(v_ref);
+  PERFORM duly.queue_serial_f1(p_now, p_tenant, p_serial, '');
+  IF EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref) THEN RETURN true; END IF;
+  -- It will be the last one made, so of equal due instants it comes last.
+  IF duly.has_earlier_f1(v_ref, p_due, 9223372036854775807) THEN PERFORM duly.promote_serial_head_f1(p_now, v_ref); END IF;
+  RETURN EXISTS (SELECT 1 FROM duly.places WHERE kind = 'serial' AND ref = v_ref);
+END $$;
+
+-- Refuses a spec whose id stands for a job of another type. \`p_type\` null: not known.
+CREATE FUNCTION duly.refuse_type_f1(p_spec jsonb, p_type text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_type <> p_spec ->> 'type' THEN
+    PERFORM duly.refuse_f1('group_refused',
+      format('Job "%s" exists already with type "%s", not "%s".', p_spec ->> 'id', p_type, p_spec ->> 'type'),
+      'Ids are created by the client, one per job. Create a new id for a new job.', json_build_object('id', p_spec ->> 'id'));
+  END IF;
+END $$;
+
+-- The full branch of insert_jobs: inserts a job into the place that its due time, its gates and its serial key give it. A job that comes
+-- back (\`life\`: what it has of its first life) is SCHEDULED until its caller places it.
+CREATE FUNCTION duly.insert_full_f1(p_now bigint, p_spec jsonb) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  v_life jsonb := p_spec -> 'life';
+  v_id text := p_spec ->> 'id';
+  v_tenant text := p_spec ->> 'tenant';
+  v_serial text := p_spec ->> 'serial';
+  v_due bigint := duly.due_of_f1(p_now, p_spec);
+  v_is_due boolean;
+  v_in_line boolean := false;
+  -- In a transaction of the user's own no place is taken that others want too; who claims next promotes it.
+  v_unplaced boolean := v_life IS NOT NULL OR (v_serial IS NOT NULL AND coalesce((p_spec ->> 'unplaced')::boolean, false));
+  v_gates jsonb := '[]';
+  v_gate jsonb;
+  v_status text;
+  v_seq bigint;
+  v_known record;
+BEGIN
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(p_spec -> 'gates') LOOP
+    CONTINUE WHEN v_gate ->> 'kind' = 'serial';
+    -- The shared lock makes an end of that job wait for us, and its later statement then finds our gate.
+    PERFORM 1 FROM duly.jobs WHERE id = v_gate ->> 'ref' FOR KEY SHARE;
+    IF FOUND THEN v_gates := v_gates || v_gate; END IF;
+  END LOOP;
+  v_is_due := v_due <= p_now;
+  IF v_gates = '[]' AND v_is_due AND NOT v_unplaced THEN v_in_line := duly.has_serial_predecessor_f1(p_now, v_tenant, v_serial, v_due); END IF;
+  v_status := CASE WHEN v_gates <> '[]' OR v_in_line THEN 'BLOCKED' WHEN v_is_due AND NOT v_unplaced THEN 'PENDING' ELSE 'SCHEDULED' END;
+  INSERT INTO duly.jobs (
+    id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, rank, due_at, expire_at, created_at, updated_at, fence, node, claimed_at, attempt, spent, error, attempts,
+    max_attempts, dedupe_key, parent_id, parent_key, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms
+  ) VALUES (
+    (p_spec ->> 'id')::text, (p_spec ->> 'type')::text, (p_spec ->> 'version')::integer, (p_spec ->> 'queue')::text, (p_spec ->> 'tenant')::text, (p_spec ->> 'priority')::integer, (p_spec ->> 'input')::text, (p_spec ->> 'metadata')::text, (p_spec ->> 'policy')::text, (p_spec ->> 'origin')::text, (p_spec ->> 'rankOffsetMs')::bigint, (p_spec ->> 'serial')::text, (p_spec ->> 'copyOf')::text,
+    v_status, v_life ->> 'reason', CASE WHEN v_status = 'PENDING' THEN v_due + (p_spec ->> 'rankOffsetMs')::bigint END,
+    v_due, v_due + (p_spec ->> 'startDeadlineMs')::bigint, coalesce((v_life ->> 'createdAt')::bigint, p_now), p_now,
+    coalesce((v_life ->> 'fence')::bigint, 0), v_life ->> 'node', (v_life ->> 'claimedAt')::bigint, coalesce((v_life ->> 'attempt')::integer, 0),
+    coalesce((v_life ->> 'spent')::integer, 0), v_life ->> 'error', coalesce(v_life ->> 'attempts', '[]'),
+    (p_spec ->> 'maxAttempts')::integer, p_spec -> 'dedupe' ->> 'key', p_spec ->> 'parentId',
+    p_spec ->> 'parentKey', p_spec ->> 'scheduleId', p_spec ->> 'slot', (p_spec ->> 'slotAt')::bigint,
+    coalesce((p_spec ->> 'slotAllow')::boolean, false), p_spec ->> 'slotDetails',
+    (p_spec ->> 'retentionMs')::bigint, (p_spec ->> 'deadRetentionMs')::bigint
+  ) ON CONFLICT (id) DO NOTHING RETURNING seq INTO v_seq;
+  IF v_life IS NOT NULL THEN
+    IF v_seq IS NULL THEN RAISE unique_violation USING MESSAGE = format('Job "%s" was created again meanwhile.', v_id); END IF;
+    RETURN NULL;
+  END IF;
+  IF v_seq IS NULL THEN
+    -- It may have ended since the conflict.
+    v_known := duly.find_brief_f1(v_id);
+    PERFORM duly.refuse_type_f1(p_spec, v_known.type);
+    RETURN duly.item_f1(v_id, coalesce(v_known.status, 'COMPLETED'), coalesce(v_known.due_at, p_now), false);
+  END IF;
+  FOR v_gate IN SELECT * FROM jsonb_array_elements(v_gates) LOOP
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job) VALUES (v_gate ->> 'kind', v_gate ->> 'ref', 0, v_seq, v_id)
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+  IF v_in_line THEN
+    INSERT INTO duly.gates (kind, ref, order_at, seq, job)
+    VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_due, v_seq, v_id);
+  ELSIF v_status = 'PENDING' AND v_serial IS NOT NULL THEN
+    INSERT INTO duly.places (kind, ref, job) VALUES ('serial', duly.serial_ref_f1(v_tenant, v_serial), v_id);
+  END IF;
+  PERFORM duly.changed_f1(p_now, v_id, p_spec ->> 'type', v_status, 'created', 0);
+  -- Also for later ones: a sleeping node may have to wake earlier than it thought.
+  IF v_status <> 'BLOCKED' THEN PERFORM duly.add_notification_f1('n'); END IF;
+  RETURN duly.item_f1(v_id, v_status, v_due, false);
 END $$;
 
 -- call: acquire
@@ -3164,7 +3175,7 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_build_array(json_agg(j.id), json_agg(j.type), json_agg(j.version), json_agg(j.queue), json_agg(j.tenant), json_agg(j.priority), json_agg(j.input), json_agg(j.metadata), json_agg(j.policy), json_agg(j.lease_fence), json_agg(j.attempt), json_agg(j.spent), json_agg(j.max_attempts), json_agg(j.losses), json_agg(j.begun_losses), json_agg(j.begun), json_agg(j.created_at), json_agg(j.due_at), json_agg(j.claimed_at), json_agg(j.origin), json_agg(j.slot), json_agg(j.slot_details), json_agg(j.parent_id), json_agg(j.parent_key), json_agg(j.cancel_requested_at)), count(*)
+    SELECT json_build_object('columns', json_build_object('id', json_agg(j.id), 'type', json_agg(j.type), 'version', json_agg(j.version), 'queue', json_agg(j.queue), 'tenant', json_agg(j.tenant), 'priority', json_agg(j.priority), 'input', json_agg(j.input), 'metadata', json_agg(j.metadata), 'policy', json_agg(j.policy), 'fence', json_agg(j.lease_fence), 'attempt', json_agg(j.attempt), 'spent', json_agg(j.spent), 'maxAttempts', json_agg(j.max_attempts), 'losses', json_agg(j.losses), 'begunLosses', json_agg(j.begun_losses), 'begun', json_agg(j.begun), 'createdAt', json_agg(j.created_at), 'dueAt', json_agg(j.due_at), 'claimedAt', json_agg(j.claimed_at), 'origin', json_agg(j.origin), 'slot', json_agg(j.slot), 'slotDetails', json_agg(j.slot_details), 'parentId', json_agg(j.parent_id), 'parentKey', json_agg(j.parent_key), 'cancelRequestedAt', json_agg(j.cancel_requested_at))), count(*)
     INTO v_jobs, v_count FROM (
       SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
       ORDER BY t.n) j;
@@ -3397,14 +3408,13 @@ BEGIN
       'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
-  INSERT INTO duly.jobs (
-    created_at, node, claimed_at, attempt, spent, dedupe_key, parent_id, parent_key, schedule_id, slot, error, id, type, version, queue, tenant, priority, input, metadata, policy, origin, rank_offset, serial, copy_of, status, reason, due_at, updated_at, fence, max_attempts,
-    slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
-  VALUES (
-    v_over.created_at, v_over.node, v_over.claimed_at, v_over.attempt, v_over.spent, v_over.dedupe_key, v_over.parent_id, v_over.parent_key, v_over.schedule_id, v_over.slot, v_over.error, p_id, v_over.type, v_over.version, v_over.queue, v_over.tenant, v_over.priority, v_over.input, v_over.metadata, v_over.policy, v_over.origin, v_over.rank_offset, v_over.serial, v_over.copy_of, 'SCHEDULED', 'retried', p_now, p_now, nextval('duly.fence'),
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
-    v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
-  RETURNING * INTO v_job;
+  PERFORM duly.insert_jobs_f1(p_now, jsonb_build_object('parentId', v_over.parent_id, 'parentKey', v_over.parent_key, 'scheduleId', v_over.schedule_id, 'slot', v_over.slot, 'id', p_id, 'type', v_over.type, 'version', v_over.version, 'queue', v_over.queue, 'tenant', v_over.tenant, 'priority', v_over.priority, 'input', v_over.input, 'metadata', v_over.metadata, 'policy', v_over.policy, 'origin', v_over.origin, 'rankOffsetMs', v_over.rank_offset, 'serial', v_over.serial, 'copyOf', v_over.copy_of,
+    'at', p_now, 'maxAttempts', greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
+    'dedupe', jsonb_build_object('key', v_over.dedupe_key), 'slotAt', v_over.slot_at, 'slotAllow', v_over.slot_allow,
+    'slotDetails', v_over.slot_details, 'retentionMs', v_over.retention_ms, 'deadRetentionMs', v_over.dead_retention_ms,
+    'life', jsonb_build_object('reason', 'retried', 'createdAt', v_over.created_at, 'fence', nextval('duly.fence'), 'node', v_over.node,
+      'claimedAt', v_over.claimed_at, 'attempt', v_over.attempt, 'spent', v_over.spent, 'error', v_over.error, 'attempts', v_attempts)));
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
     INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)
@@ -3571,7 +3581,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle does for each, in a few statements for all. \`p_results\` null: none of them has one.
+-- Ends many jobs that returned: what settle does for each, in a few statements for all. \`p_results\` null: none of them has one.
 -- Answers the places of those that were recorded; those with a key or a serial place are left to settle, which locks more.
 CREATE FUNCTION duly.settle_returned_f1(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -4200,8 +4210,8 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_name text := 'warm-up-' || pg_backend_pid();
-  v_job jsonb := jsonb_build_object('type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
-    'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name);
+  v_specs jsonb := jsonb_build_array(jsonb_build_object('n', 1, 'type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
+    'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name));
   v_claim jsonb := jsonb_build_object('token', v_name, 'node', v_name, 'tasks', jsonb_build_array(jsonb_build_object('type', v_name, 'version', 1, 'limit', 9)),
     'queues', NULL, 'limit', 9, 'leaseMs', 0, 'idle', true);
   v_jobs text[];
@@ -4214,17 +4224,17 @@ BEGIN
     INSERT INTO duly.specs (id, name, spec, created_at) VALUES (v_name || i, v_name || i, '{}', 0);
     PERFORM duly.claim_schedules_f1(0, v_name, v_name || i, 9, 1000, NULL);
     SELECT fence INTO v_fence FROM duly.schedule_leases WHERE token = v_name || i;
-    PERFORM duly.fire_f1(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
-      ARRAY[v_name || '-fired' || i], '{0}', '{0}', NULL, '{"null"}', '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
+    PERFORM duly.fire_f1(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', v_specs, NULL,
+      ARRAY[v_name || '-fired' || i], '{"null"}', NULL, NULL, NULL, NULL, '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
       CASE WHEN i = 1 THEN v_claim END, ARRAY[v_name || '-fired' || i]);
   END LOOP;
-  -- A worker takes a lone job, one beside what it hands in, one that falls due, and one that it has just made.
-  PERFORM duly.claim_alone_f1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_f1(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
+  -- A worker claims one ready job, a job that is due, and a job that it has just created.
   PERFORM duly.exchange_f1(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue_alike_f1(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
-  PERFORM duly.claim_alone_f1(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike_f1(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
+  PERFORM duly.enqueue_f1(0, v_specs, NULL, ARRAY[v_name || '-made'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange_f1(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue_f1(-1, v_specs, NULL, ARRAY[v_name || '-later'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange_f1(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue_f1(0, v_specs, NULL, ARRAY[v_name || '-now'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, v_claim, false);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
   PERFORM duly.exchange_f1(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
 END $$;`,

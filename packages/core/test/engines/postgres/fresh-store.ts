@@ -6,6 +6,8 @@ import type { EngineConformanceOptions } from '@duly/conformance';
 import pg from 'pg';
 import { freshSchema, inSchema } from '../../../../../test/servers/postgres.ts';
 import type { Engine } from '../../../src/contract/engine.ts';
+import { functionSet } from '../../../src/engines/postgres/generated.ts';
+import { notTogether } from '../../../src/engines/postgres/work.ts';
 import { openEngine } from '../../../src/store/open-engine.ts';
 import { url } from './setup.ts';
 
@@ -32,8 +34,19 @@ export interface FreshStores {
 // As many as all that run at the same time could want: each test has up to three engines and some transactions of its own.
 const connectionCountMax = 40;
 
-/** Makes them. `address`: how engines with connections of their own reach the server of this run, through a pooler; left out, they share one pool. */
-export function createFreshStores(address: string | null = null): FreshStores {
+/** How stores are opened. */
+export interface FreshStoreOptions {
+  /** How engines with connections of their own reach the server of this run, through a pooler. Without it they share one pool. */
+  address?: string | null;
+  /** Whether the plain branches of the functions may be taken. Default true. */
+  allowsPlain?: boolean;
+}
+
+/** Makes them. */
+export function createFreshStores({
+  address = null,
+  allowsPlain = true,
+}: FreshStoreOptions = {}): FreshStores {
   const admin = new pg.Pool({ connectionString: url, max: connectionCountMax });
   // A server of this file's own may end before the pool does.
   admin.on('error', () => {});
@@ -70,6 +83,7 @@ export function createFreshStores(address: string | null = null): FreshStores {
       const engine = await openOn(used ?? { name: freshSchema(), tables: [], rows: new Map() });
       const schema = schemas.get(engine) as NewSchema;
       if (used === undefined) await remember(admin, schema);
+      if (used === undefined && !allowsPlain) await forbidPlain(admin, schema.name);
       const { close } = engine;
       let isLeft = false;
       // The suite closes the other engines of a test before this one.
@@ -86,6 +100,7 @@ export function createFreshStores(address: string | null = null): FreshStores {
       const client = new pg.Client({ connectionString: (address ?? url).replace(/\?.*/, '') });
       await client.connect();
       await client.query('BEGIN');
+      if (!allowsPlain) addSavepoints(client);
       return {
         tx: client,
         commit: async () => (await client.query('COMMIT')).command === 'COMMIT',
@@ -97,6 +112,29 @@ export function createFreshStores(address: string | null = null): FreshStores {
     },
     close: () => admin.end(),
   };
+}
+
+/** Makes every call take the full branches. */
+async function forbidPlain(admin: pg.Pool, schema: string): Promise<void> {
+  await admin.query(
+    `CREATE OR REPLACE FUNCTION ${schema}.allows_plain_f${functionSet.number}() RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT false'`,
+  );
+}
+
+/** A refused batch of plain jobs is sent again one by one, so in a user's transaction it must not end the transaction. */
+function addSavepoints(client: pg.Client): void {
+  const query = client.query.bind(client) as (...given: unknown[]) => Promise<pg.QueryResult>;
+  const saved = async (...given: unknown[]): Promise<pg.QueryResult> => {
+    if (!/enqueue_f/.test(JSON.stringify(given[0]))) return query(...given);
+    await query('SAVEPOINT before_plain');
+    try {
+      return await query(...given);
+    } catch (error) {
+      if ((error as { code?: string }).code === notTogether) await query('ROLLBACK TO before_plain');
+      throw error;
+    }
+  };
+  Object.assign(client, { query: saved });
 }
 
 async function tablesOf(admin: pg.Pool, schema: string): Promise<string[]> {

@@ -12,7 +12,9 @@ import { url } from './setup.ts';
 const concurrency = 2;
 const bouncer = await startPgBouncer(url, 5 * concurrency);
 // Notifications come by a direct connection: the suite asks for a probe, which no pooler in this mode can give.
-const stores = createFreshStores(`${bouncer.url}?pool=4&listenUrl=${encodeURIComponent(url)}`);
+const stores = createFreshStores({
+  address: `${bouncer.url}?pool=4&listenUrl=${encodeURIComponent(url)}`,
+});
 after(async () => {
   await stores.close();
   await bouncer.stop();

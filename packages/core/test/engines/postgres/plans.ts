@@ -123,14 +123,14 @@ async function callEverything(engine: Engine, type: string): Promise<void> {
       false,
     );
 
-  // Plain jobs: alike, by columns, taken with the call, settled together with the next claim.
+  // Plain jobs: of one kind, of several, taken with the call, settled together with the next claim.
   await engine.enqueue({ now, groups: [{ jobs: many(() => spec()) }] });
   await engine.enqueue({
     now,
     groups: [{ jobs: many((i) => spec({ priority: i % 3, tenant: `tenant-${i}` })) }],
   });
-  const alike = await engine.enqueue({ now, groups: [{ jobs: [spec()] }], claim: claim() });
-  const first = [...(alike.claimed ?? []), ...(await drain())];
+  const running = await engine.enqueue({ now, groups: [{ jobs: [spec()] }], claim: claim() });
+  const first = [...(running.claimed ?? []), ...(await drain())];
   await engine.heartbeat({
     now,
     node: 'node-a',
@@ -421,8 +421,8 @@ const readsWhole: Record<string, string> = { reap: 'leases' };
 /** A tree of a million entries is two levels deeper than one of a hundred. */
 const depthFactor = 3;
 const tolerance = 1.2;
-/** Called by other functions alone, or in a transaction of the user's own, or rolled back. */
-const calledInside = new Set(['enqueue', 'settle_in_transaction', 'warm_up']);
+/** Called in a transaction of the user's own, or rolled back. */
+const calledInside = new Set(['settle_in_transaction', 'warm_up']);
 
 /** Fails with the functions that read more pages in a session that planned on an empty store, or far more than on a small one. */
 export async function expectSteadyPlans(size: Fill): Promise<void> {

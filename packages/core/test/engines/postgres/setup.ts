@@ -102,6 +102,11 @@ export async function openEngine(): Promise<Engine> {
   return engine;
 }
 
+/** The schema of an engine that `openEngine` gave. */
+export function schemaOf(engine: Engine): string {
+  return schemas.get(engine) as string;
+}
+
 /** Opens a second engine on the schema of one that `openEngine` gave. */
 export async function openSecondEngine(first: Engine): Promise<Engine> {
   return createPostgresEngine(await open({ schema: schemas.get(first) as string }));

@@ -1,22 +1,23 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../contract/engine.ts';
-import { textArray } from '../arrays.ts';
+import { isPlain } from '../../../lifecycle/is-plain.ts';
 import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
+import { checkedDue, type WrittenSpec, writtenSpec } from '../job-columns.ts';
+import { type PlainBatch, plainBatch } from '../plain-batch.ts';
 import {
-  checkedDue,
-  isPlain,
-  isUniform,
-  plainColumns,
-  type WrittenSpec,
-  writtenSpec,
-} from '../job-columns.ts';
-import { type AnsweredGroup, eachGroup, sqlStateBehind, uniqueViolation, type Work } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs, type UniformClaim } from './claim.ts';
+  type AnsweredGroup,
+  eachGroup,
+  notTogether,
+  sqlStateBehind,
+  uniqueViolation,
+  type Work,
+} from '../work.ts';
+import { type ClaimedJobColumns, type CreatedRunning, toClaimedJobs, toRunningJobs } from './claim.ts';
 
 interface Answer {
   now: number;
   groups?: AnsweredGroup<EnqueuedItem>[];
-  claimed: LeasedColumns | UniformClaim;
+  claimed: ClaimedJobColumns | CreatedRunning;
   scan?: LaneScan | null;
 }
 
@@ -24,7 +25,7 @@ type PreparedGroup = JobSpec[];
 
 /** See the contract. */
 export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueReply> {
-  let claimed: LeasedColumns | UniformClaim = [];
+  let claimed: EnqueueReply['claimed'] = [];
   const reply = await eachGroup(
     input.groups,
     ({ jobs }): PreparedGroup => {
@@ -33,81 +34,88 @@ export async function enqueue(work: Work, input: EnqueueInput): Promise<EnqueueR
     },
     async (groups) => {
       const answer = await send(work, input, groups);
-      claimed = answer.claimed;
+      claimed =
+        'fences' in answer.claimed
+          ? toRunningJobs(work, groups.flat(), answer.claimed, answer.now)
+          : toClaimedJobs(work, answer.claimed);
       return { now: answer.now, groups: answer.groups };
     },
   );
-  return { ...reply, claimed: toClaimedJobs(work, claimed) };
+  return { ...reply, claimed };
 }
 
 type SentAnswer = Answer & { groups: AnsweredGroup<EnqueuedItem>[] };
 
-/** Plain jobs of all groups go in together; if one of their ids is there already, everything goes one by one, with care. */
+/** Plain jobs of all groups are created together. If an id exists, or the store refuses to, all jobs are created one by one. */
 async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): Promise<SentAnswer> {
-  const isAllPlain = input.repeat !== true && groups.every((jobs) => jobs.every(isPlain));
-  if (isAllPlain) {
-    const [only] = groups;
-    const jobs = groups.length === 1 && only !== undefined ? only : groups.flat();
+  const jobs = groups.flat();
+  if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlain)) {
     try {
-      const answer = await (isUniform(jobs)
-        ? callUniform(work, input, jobs)
-        : call(work, input, { groups: null, plain: jobs.map((spec) => specFor(work, spec)) }));
+      const answer = await createPlain(work, input, jobs);
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
     } catch (error) {
-      if (sqlStateBehind(error) !== uniqueViolation) throw error;
+      const state = sqlStateBehind(error);
+      if (state !== uniqueViolation && state !== notTogether) throw error;
     }
   }
-  return (await call(work, input, {
-    groups: groups.map((jobs) => jobs.map((spec) => specFor(work, spec))),
-    plain: null,
-  })) as SentAnswer;
+  return (await createGroups(work, input, groups)) as SentAnswer;
 }
 
-/** Plain jobs that differ in nothing but their input. */
-async function callUniform(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
-  const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0] as JobSpec);
-  work.scanHints?.noteLane(jobs[0] as JobSpec);
+async function createPlain(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
+  const batch = plainBatch(jobs);
+  if (jobs[0] !== undefined && batch.kind === null) work.scanHints?.noteLane(jobs[0]);
+  const answer = await call(work, now, batch, null, {
+    claim: claim === undefined ? null : (work.scanHints?.sent(claim) ?? claim),
+    repeat: false,
+    created: batch.kind === null ? jobs.slice(0, 1) : jobs,
+  });
+  const { scan } = 'fences' in answer.claimed ? answer.claimed : answer;
+  if (claim !== undefined) work.scanHints?.update(claim, answer.now, scan);
+  return answer;
+}
+
+function createGroups(
+  work: Work,
+  { now, claim, repeat }: EnqueueInput,
+  groups: PreparedGroup[],
+): Promise<Answer> {
+  const written = groups.map((jobs) => jobs.map((spec) => specFor(work, spec)));
+  const how = { claim: claim ?? null, repeat: repeat === true, created: groups.flat() };
+  // A dedupe key may have to wait for an open transaction. A user's own transaction waits as long as for everything else.
+  const isKeyed = groups.some((jobs) => jobs.some(({ dedupe }) => dedupe !== null));
+  if (!isKeyed || work.where === 'user-transaction') return call(work, now, null, written, how);
   const values = [
     now ?? null,
-    textArray(jobs.map(({ id }) => id)),
-    textArray(jobs.map(({ input }) => input)),
-    JSON.stringify(shared),
-    claim === undefined ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim),
+    JSON.stringify(written),
+    how.claim === null ? null : JSON.stringify(how.claim),
+    how.repeat,
   ];
-  const answer = await work.call<Answer>(statements.call.enqueueAlike, values, jobs.slice(0, 1));
-  if (claim !== undefined) work.scanHints?.update(claim, answer.now, answer.scan);
-  return answer;
+  return work.call<Answer>(statements.call.enqueueKeyed, values, how.created);
+}
+
+function call(
+  work: Work,
+  now: number | undefined,
+  batch: PlainBatch | null,
+  groups: WrittenSpec[][] | null,
+  { claim, repeat, created }: { claim: object | null; repeat: boolean; created: JobSpec[] },
+): Promise<Answer> {
+  const values = [
+    now ?? null,
+    ...[batch?.specs ?? null, batch?.kind ?? null, batch?.ids ?? null, batch?.inputs ?? null],
+    ...[batch?.dues ?? null, batch?.rankOffsets ?? null, batch?.tenants ?? null, batch?.metadata ?? null],
+    ...[batch?.scheduleIds ?? null, batch?.slotAts ?? null, batch?.slots ?? null, batch?.slotDetails ?? null],
+    groups === null ? null : JSON.stringify(groups),
+    claim === null ? null : JSON.stringify(claim),
+    repeat,
+  ];
+  return work.call<Answer>(statements.call.enqueue, values, created);
 }
 
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
 function specFor(work: Work, spec: JobSpec): WrittenSpec {
   const written = writtenSpec(spec);
   return work.where === 'user-transaction' && spec.serial !== null ? { ...written, unplaced: true } : written;
-}
-
-function call(
-  work: Work,
-  input: EnqueueInput,
-  { groups, plain }: { groups: WrittenSpec[][] | null; plain: WrittenSpec[] | null },
-): Promise<Answer> {
-  const { now, claim, repeat } = input;
-  const specs = input.groups.flatMap(({ jobs }) => jobs);
-  const created = [
-    now ?? null,
-    groups === null ? null : JSON.stringify(groups),
-    plain === null ? null : JSON.stringify(plainColumns(plain)),
-  ];
-  if (work.where === 'user-transaction') {
-    return work.call<Answer>(statements.call.enqueueInTransaction, [...created, repeat === true], specs);
-  }
-  // Who has a key may have to wait for somebody's open transaction.
-  const isKeyed = groups?.some((group) => group.some(({ dedupe }) => dedupe)) === true;
-  const values = [...created, claim === undefined ? null : JSON.stringify(claim), repeat === true];
-  return work.call<Answer>(
-    isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting,
-    values,
-    specs,
-  );
 }
 
 /** What became of plain jobs follows from their due time alone, so the store need not say it. */

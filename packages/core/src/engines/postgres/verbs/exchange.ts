@@ -1,5 +1,4 @@
 import type {
-  ClaimRequest,
   ExchangeInput,
   ExchangeReply,
   Reply,
@@ -12,13 +11,13 @@ import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import { checkedDue } from '../job-columns.ts';
 import type { Work } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs, type UniformClaim } from './claim.ts';
+import { type ClaimedJobColumns, toClaimedJobs } from './claim.ts';
 import { writtenReport } from './report.ts';
 
 interface Answer {
   /** Places of the settlements that were not recorded. */
   lost: number[];
-  claimed: LeasedColumns | UniformClaim;
+  claimed: ClaimedJobColumns;
   nextDueAt: number | null;
   more: boolean;
   soloSinceAt: number | null;
@@ -49,11 +48,7 @@ async function exchangeOnce(
 ): Promise<ExchangeReply & Pick<Answer, 'scan'>> {
   const { claim } = input;
   const asked = claim === null ? null : (work.scanHints?.sent(claim, how) ?? claim);
-  const isPlainClaim = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0;
-  const reply =
-    isPlainClaim && input.repeat !== true
-      ? await claimPlain(work, claim, input.now)
-      : await settleAndClaim(work, input, asked);
+  const reply = await settleAndClaim(work, input, asked);
   const { now, nextDueAt, more, soloSinceAt, scan: scanned } = reply;
   const claimed = toClaimedJobs(work, reply.claimed);
   if (claim !== null) work.scanHints?.update(claim, now, scanned);
@@ -62,7 +57,6 @@ async function exchangeOnce(
   return { now, settled, claimed, nextDueAt, more, soloSinceAt, scan: scanned };
 }
 
-/** The ordinary way: whatever is to be settled, and a claim as it is sent. */
 function settleAndClaim(work: Work, input: ExchangeInput, asked: object | null): Promise<Answer & Reply> {
   const { returned, others } = sorted(input.settle);
   return work.call<Answer>(statements.call.exchange, [
@@ -79,23 +73,6 @@ function settleAndClaim(work: Work, input: ExchangeInput, asked: object | null):
   ]);
 }
 
-/** The short way of a worker that only asks for work: it is what stands between a job that is heard of and its start. */
-function claimPlain(work: Work, claim: ClaimRequest, now: number | undefined): Promise<Answer & Reply> {
-  const { tasks, queues, limit, node, token, leaseMs } = claim;
-  return work.call<Answer>(statements.call.claimAlone, [
-    now ?? null,
-    textArray(tasks.map(({ type }) => type)),
-    numberArray(tasks.map(({ version }) => version)),
-    numberArray(tasks.map((task) => task.limit)),
-    queues === null ? null : textArray(queues),
-    limit,
-    node,
-    token,
-    leaseMs,
-    JSON.stringify(claim),
-  ]);
-}
-
 /** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
 export async function settleInTransaction(work: Work, input: SettleInTransactionInput): Promise<Reply> {
   const { now } = await work.call(statements.call.settleInTransaction, [
@@ -105,7 +82,7 @@ export async function settleInTransaction(work: Work, input: SettleInTransaction
   return { now };
 }
 
-/** Attempts that simply returned, by columns. */
+/** Attempts that returned, by columns. */
 interface Returned {
   ids: string[];
   fences: number[];
@@ -113,10 +90,10 @@ interface Returned {
   positions: number[];
 }
 
-/** So few are done in their order; more that simply returned are ended together. */
+/** So few are done in their order; more that returned are ended together. */
 const togetherMin = 4;
 
-/** Most attempts simply return, and of these the store need not know more. The others go as they are, each with its place in the list. */
+/** Most attempts return, and of these the store need not know more. The others go as they are, each with its place in the list. */
 function sorted(settle: Settlement[]): { returned: Returned | null; others: object[] } {
   const plain = settle.filter(isPlainSuccess);
   const isTogether = plain.length >= togetherMin || (plain.length === 1 && settle.length === 1);

@@ -7,7 +7,7 @@ import type {
 } from '../../../contract/engine.ts';
 import { statements } from '../generated.ts';
 import type { Work } from '../work.ts';
-import { type LeasedColumns, toClaimedJobs } from './claim.ts';
+import { type ClaimedJobColumns, toClaimedJobs } from './claim.ts';
 
 /** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */
 export async function heartbeat(work: Work, input: HeartbeatInput): Promise<HeartbeatReply> {
@@ -29,7 +29,7 @@ export async function heartbeat(work: Work, input: HeartbeatInput): Promise<Hear
 /** See the contract. */
 export async function reap(work: Work, input: ReapInput): Promise<ReapReply> {
   const { now, jobs, expired, promoted, more, nextAt } = await work.call<
-    Omit<ReapReply, 'jobs' | 'now'> & { jobs: LeasedColumns }
+    Omit<ReapReply, 'jobs' | 'now'> & { jobs: ClaimedJobColumns }
   >(statements.call.reap, [input.now ?? null, input.leaseMs, input.limit, input.endedBy ?? null]);
   return { now, jobs: toClaimedJobs(work, jobs), expired, promoted, more, nextAt };
 }

@@ -374,29 +374,10 @@ function keepable(text) {
 	if (text === null || !text.includes("\0") && text.isWellFormed()) return text;
 	return text.replaceAll("\0", "�").toWellFormed();
 }
-// packages/core/src/engines/postgres/arrays.ts
-/**
-* Lists as PostgreSQL reads arrays: `{a,b}`. Written here and not by the driver, which looks at every item in ways that cost more than the
-* statement.
-*/
-const isBare = /^[\w-]+$/;
-const isAwkward = /[\u0000-\u001f\ud800-\udfff]/;
-/** A text in quotes. Where nothing else is to be escaped JSON does it the same way, at a third of the time. */
-const quoted = (text) => isAwkward.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : JSON.stringify(text);
-/** Texts; null stands for NULL. */
-function textArray(items) {
-	let list = "";
-	for (const item of items) {
-		if (list !== "") list += ",";
-		if (item === null) list += "NULL";
-		else if (item.length > 4 && isBare.test(item)) list += item;
-		else list += quoted(item);
-	}
-	return `{${list}}`;
-}
-/** Whole numbers; null stands for NULL. */
-function numberArray(items) {
-	return `{${items.map((item) => item ?? "NULL").join(",")}}`;
+// packages/core/src/lifecycle/is-plain.ts
+/** Whether a job is plain: creating it touches no other job. It has no dedupe key, parent, gate or serial key. */
+function isPlain(spec) {
+	return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
 // packages/core/src/engines/postgres/job-columns.ts
 /** A due time in whole milliseconds. One caller's slip must not fail the groups of others that travel with it. */
@@ -459,48 +440,29 @@ function writtenSpec(spec) {
 function slotText({ details: _details, ...rest }) {
 	return JSON.stringify(rest);
 }
-/** Whether creating it touches no other job. */
-function isPlain(spec) {
-	return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
-}
-/** Whether there are plain specs, and they differ only in id and input. */
-function isUniform(specs) {
-	const [first] = specs;
-	if (first === void 0 || first.slot !== null) return false;
-	for (const spec of specs) {
-		if (spec.type !== first.type) return false;
-		if (spec.version !== first.version) return false;
-		if (spec.queue !== first.queue) return false;
-		if (spec.tenant !== first.tenant) return false;
-		if (spec.priority !== first.priority) return false;
-		if (spec.metadata !== first.metadata) return false;
-		if (spec.policy !== first.policy) return false;
-		if (spec.origin !== first.origin) return false;
-		if (spec.rankOffsetMs !== first.rankOffsetMs) return false;
-		if (spec.copyOf !== first.copyOf) return false;
-		if (!isSameDue(spec.due, first.due) || spec.startDeadlineMs !== first.startDeadlineMs) return false;
-		if (spec.slot !== null) return false;
+// packages/core/src/engines/postgres/arrays.ts
+/**
+* Lists as PostgreSQL reads arrays: `{a,b}`. Written here and not by the driver, which looks at every item in ways that cost more than the
+* statement.
+*/
+const isBare = /^[\w-]+$/;
+const isAwkward = /[\u0000-\u001f\ud800-\udfff]/;
+/** A text in quotes. Where nothing else is to be escaped JSON does it the same way, at a third of the time. */
+const quoted = (text) => isAwkward.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : JSON.stringify(text);
+/** Texts; null stands for NULL. */
+function textArray(items) {
+	let list = "";
+	for (const item of items) {
+		if (list !== "") list += ",";
+		if (item === null) list += "NULL";
+		else if (item.length > 4 && isBare.test(item)) list += item;
+		else list += quoted(item);
 	}
-	return true;
+	return `{${list}}`;
 }
-function isSameDue(a, b) {
-	return "at" in a ? "at" in b && a.at === b.at : "inMs" in b && a.inMs === b.inMs;
-}
-/** Turns plain specs into columns. Most fields of jobs that are created together are the same, and so are not read anew for each. */
-function plainColumns(specs) {
-	const columns = { id: specs.map(({ id }) => id) };
-	const shared = {};
-	const fields = new Set(specs.flatMap((spec) => Object.keys(spec)));
-	fields.delete("id");
-	for (const field of fields) {
-		const first = specs[0]?.[field] ?? null;
-		if (specs.every((spec) => (spec[field] ?? null) === first)) shared[field] = first;
-		else columns[field] = specs.map((spec) => spec[field] ?? null);
-	}
-	return {
-		columns,
-		shared
-	};
+/** Whole numbers; null stands for NULL. */
+function numberArray(items) {
+	return `{${items.map((item) => item ?? "NULL").join(",")}}`;
 }
 // packages/core/src/engines/shared/job-row.ts
 /** A row as the contract has it, at this instant of the store. */
@@ -598,72 +560,77 @@ function toSlot(slot, details) {
 	};
 }
 // packages/core/src/engines/postgres/verbs/claim.ts
-function uniformToClaimedJobs(work, taken) {
-	const { columns } = taken;
-	const policy = work.policy(taken.policy);
-	work.scanHints?.noteLane(taken);
-	return columns[0].map((id, i) => ({
+/** Jobs under lease as the contract has them. */
+function toClaimedJobs(work, claimed) {
+	if (Array.isArray(claimed)) return [];
+	const fields = {
+		...claimed,
+		...claimed.columns
+	};
+	noteLanes(work, fields);
+	return fields.id.map((id, i) => ({
 		id,
-		fence: columns[1]?.[i] ?? null,
-		input: columns[2]?.[i] ?? null,
-		createdAt: columns[3]?.[i] ?? null,
-		dueAt: columns[4]?.[i] ?? null,
-		tenant: columns[5]?.[i] ?? null,
-		metadata: columns[6]?.[i] ?? null,
-		slot: toSlot(columns[7]?.[i] ?? null, columns[8]?.[i] ?? null),
-		type: taken.type,
-		version: taken.version,
-		queue: taken.queue,
-		priority: taken.priority,
-		policy,
-		attempt: taken.attempt,
-		spent: taken.spent,
-		maxAttempts: taken.maxAttempts,
-		losses: taken.losses,
-		begunLosses: taken.begunLosses,
-		claimedAt: taken.claimedAt,
-		origin: taken.origin,
-		begun: false,
-		parent: null,
-		cancelRequestedAt: null
+		type: valueAt(fields.type, i),
+		version: valueAt(fields.version, i),
+		queue: valueAt(fields.queue, i),
+		tenant: valueAt(fields.tenant, i),
+		priority: valueAt(fields.priority, i),
+		input: valueAt(fields.input, i),
+		metadata: valueAt(fields.metadata, i),
+		policy: work.policy(valueAt(fields.policy, i)),
+		fence: valueAt(fields.fence, i),
+		attempt: valueAt(fields.attempt, i),
+		spent: valueAt(fields.spent, i),
+		maxAttempts: valueAt(fields.maxAttempts, i),
+		losses: valueAt(fields.losses, i),
+		begunLosses: valueAt(fields.begunLosses, i),
+		begun: valueAt(fields.begun, i) === true,
+		createdAt: valueAt(fields.createdAt, i),
+		dueAt: valueAt(fields.dueAt, i),
+		claimedAt: valueAt(fields.claimedAt, i),
+		origin: valueAt(fields.origin, i),
+		slot: toSlot(valueAt(fields.slot, i), valueAt(fields.slotDetails, i)),
+		parent: parentOf(valueAt(fields.parentId, i), valueAt(fields.parentKey, i)),
+		cancelRequestedAt: valueAt(fields.cancelRequestedAt, i)
 	}));
 }
-/** Leased jobs as the contract has them. */
-function toClaimedJobs(work, columns) {
-	if (!Array.isArray(columns)) return uniformToClaimedJobs(work, columns);
-	if (columns.length === 0) return [];
-	const at = (column, i) => column[i];
-	return columns[0].map((id, i) => {
-		work.scanHints?.noteLane({
-			type: at(columns[1], i),
-			version: at(columns[2], i),
-			queue: at(columns[3], i)
-		});
-		return {
-			id,
-			type: at(columns[1], i),
-			version: at(columns[2], i),
-			queue: at(columns[3], i),
-			tenant: at(columns[4], i),
-			priority: at(columns[5], i),
-			input: at(columns[6], i),
-			metadata: at(columns[7], i),
-			policy: work.policy(at(columns[8], i)),
-			fence: at(columns[9], i),
-			attempt: at(columns[10], i),
-			spent: at(columns[11], i),
-			maxAttempts: at(columns[12], i),
-			losses: at(columns[13], i),
-			begunLosses: at(columns[14], i),
-			begun: at(columns[15], i),
-			createdAt: at(columns[16], i),
-			dueAt: at(columns[17], i),
-			claimedAt: at(columns[18], i),
-			origin: at(columns[19], i),
-			slot: toSlot(at(columns[20], i), at(columns[21], i)),
-			parent: parentOf(at(columns[22], i), at(columns[23], i)),
-			cancelRequestedAt: at(columns[24], i)
-		};
+/** Jobs that were inserted as RUNNING, as the contract has them. The caller has their specs. */
+function toRunningJobs(work, jobs, { fences }, now) {
+	const [{ policy }] = jobs;
+	const claimed = toClaimedJobs(work, { columns: {
+		id: jobs.map(({ id }) => id),
+		type: jobs.map(({ type }) => type),
+		version: jobs.map(({ version }) => version),
+		queue: jobs.map(({ queue }) => queue),
+		tenant: jobs.map(({ tenant }) => tenant),
+		priority: jobs.map(({ priority }) => priority),
+		input: jobs.map(({ input }) => input),
+		metadata: jobs.map(({ metadata }) => metadata),
+		policy: policyText(policy),
+		origin: jobs.map(({ origin }) => origin),
+		fence: fences,
+		attempt: 1,
+		spent: 0,
+		maxAttempts: policy.maxAttempts,
+		losses: 0,
+		begunLosses: 0,
+		createdAt: now,
+		claimedAt: now,
+		dueAt: jobs.map(({ due }) => "at" in due ? due.at : now + due.inMs)
+	} });
+	for (const [i, { slot }] of jobs.entries()) claimed[i].slot = slot;
+	return claimed;
+}
+function valueAt(column, i) {
+	return Array.isArray(column) ? column[i] : column ?? null;
+}
+function noteLanes({ scanHints }, { id, type, version, queue }) {
+	if (scanHints === null) return;
+	const isOneLane = !(Array.isArray(type) || Array.isArray(version) || Array.isArray(queue));
+	for (let i = 0; i < (isOneLane ? 1 : id.length); i++) scanHints.noteLane({
+		type: valueAt(type, i),
+		version: valueAt(version, i),
+		queue: valueAt(queue, i)
 	});
 }
 function parentOf(id, key) {
@@ -944,8 +911,7 @@ async function exchange(work, input) {
 }
 async function exchangeOnce(work, input, how = {}) {
 	const { claim } = input;
-	const asked = claim === null ? null : work.scanHints?.sent(claim, how) ?? claim;
-	const reply = claim !== null && asked === claim && claim.limit > 0 && input.settle.length === 0 && input.repeat !== true ? await claimPlain(work, claim, input.now) : await settleAndClaim(work, input, asked);
+	const reply = await settleAndClaim(work, input, claim === null ? null : work.scanHints?.sent(claim, how) ?? claim);
 	const { now, nextDueAt, more, soloSinceAt, scan: scanned } = reply;
 	const claimed = toClaimedJobs(work, reply.claimed);
 	if (claim !== null) work.scanHints?.update(claim, now, scanned);
@@ -961,7 +927,6 @@ async function exchangeOnce(work, input, how = {}) {
 		scan: scanned
 	};
 }
-/** The ordinary way: whatever is to be settled, and a claim as it is sent. */
 function settleAndClaim(work, input, asked) {
 	const { returned, others } = sorted(input.settle);
 	return work.call(statements.call.exchange, [
@@ -975,30 +940,14 @@ function settleAndClaim(work, input, asked) {
 		input.repeat === true
 	]);
 }
-/** The short way of a worker that only asks for work: it is what stands between a job that is heard of and its start. */
-function claimPlain(work, claim, now) {
-	const { tasks, queues, limit, node, token, leaseMs } = claim;
-	return work.call(statements.call.claimAlone, [
-		now ?? null,
-		textArray(tasks.map(({ type }) => type)),
-		numberArray(tasks.map(({ version }) => version)),
-		numberArray(tasks.map((task) => task.limit)),
-		queues === null ? null : textArray(queues),
-		limit,
-		node,
-		token,
-		leaseMs,
-		JSON.stringify(claim)
-	]);
-}
 /** Records one outcome inside the user's transaction; a lost lease fails the whole of it. */
 async function settleInTransaction(work, input) {
 	const { now } = await work.call(statements.call.settleInTransaction, [input.now ?? null, JSON.stringify([writtenSettlement(input.settlement, 0)])]);
 	return { now };
 }
-/** So few are done in their order; more that simply returned are ended together. */
+/** So few are done in their order; more that returned are ended together. */
 const togetherMin = 4;
-/** Most attempts simply return, and of these the store need not know more. The others go as they are, each with its place in the list. */
+/** Most attempts return, and of these the store need not know more. The others go as they are, each with its place in the list. */
 function sorted(settle) {
 	const plain = settle.filter(isPlainSuccess);
 	if (!(plain.length >= togetherMin || plain.length === 1 && settle.length === 1)) return {
@@ -1051,4 +1000,4 @@ function writtenSettlement(one, position) {
 		...report !== null && { report: writtenReport(report) }
 	};
 }
-export { NotificationSet as A, eachGroup as C, ofSet as D, notTogether as E, isDulyError as F, transferParts as M, DulyError as N, sqlStateBehind as O, dulyError as P, Work as S, keepable as T, policyText as _, writtenReport as a, numberArray as b, jobStatuses as c, toSlot as d, statusAt as f, plainColumns as g, isUniform as h, report as i, movedError as j, uniqueViolation as k, toClaimedJobs as l, isPlain as m, settleInTransaction as n, isTerminal as o, checkedDue as p, logs as r, jobActions as s, exchange as t, toJobRecord as u, slotText as v, inSchema as w, textArray as x, writtenSpec as y };
+export { transferParts as A, keepable as C, uniqueViolation as D, sqlStateBehind as E, dulyError as M, isDulyError as N, NotificationSet as O, inSchema as S, ofSet as T, slotText as _, writtenReport as a, Work as b, jobStatuses as c, toJobRecord as d, toSlot as f, checkedDue as g, textArray as h, report as i, DulyError as j, movedError as k, toClaimedJobs as l, numberArray as m, settleInTransaction as n, isTerminal as o, statusAt as p, logs as r, jobActions as s, exchange as t, toRunningJobs as u, writtenSpec as v, notTogether as w, eachGroup as x, isPlain as y };

@@ -1,5 +1,5 @@
 // Made by node scripts/release-sql.ts. Do not edit.
-import { A as NotificationSet, C as eachGroup, D as ofSet, F as isDulyError, M as transferParts, N as DulyError, O as sqlStateBehind, P as dulyError, S as Work, T as keepable, _ as policyText, a as writtenReport, b as numberArray, c as jobStatuses, d as toSlot, f as statusAt, g as plainColumns, h as isUniform, i as report, j as movedError, l as toClaimedJobs, m as isPlain, n as settleInTransaction, o as isTerminal, p as checkedDue, r as logs, s as jobActions, t as exchange, u as toJobRecord, v as slotText, w as inSchema, x as textArray, y as writtenSpec } from "./exchange.js";
+import { A as transferParts, C as keepable, E as sqlStateBehind, M as dulyError, N as isDulyError, O as NotificationSet, S as inSchema, T as ofSet, _ as slotText, a as writtenReport, b as Work, c as jobStatuses, d as toJobRecord, f as toSlot, g as checkedDue, h as textArray, i as report, j as DulyError, k as movedError, l as toClaimedJobs, m as numberArray, n as settleInTransaction, o as isTerminal, p as statusAt, r as logs, s as jobActions, t as exchange, u as toRunningJobs, v as writtenSpec, x as eachGroup, y as isPlain } from "./exchange.js";
 import { n as schemaSteps, r as statements, t as functionSet } from "./sql.js";
 import { createInterface } from "node:readline";
 import { getRandomValues } from "node:crypto";
@@ -2388,6 +2388,99 @@ function recogniseTransaction(tx) {
 	}
 	return null;
 }
+// packages/core/src/engines/postgres/plain-batch.ts
+const noExtras = {
+	isSame: () => true,
+	written: () => ({})
+};
+/** Writes plain jobs as a batch. `extras` is given the places of two jobs. */
+function plainBatch(jobs, extras = noExtras) {
+	const differ = differingFields(jobs);
+	const { kinds, kindOf } = findKinds(jobs, extras);
+	const specs = kinds.map((i, n) => ({
+		...sharedSpec(jobs[i], differ),
+		...extras.written(i),
+		n: n + 1
+	}));
+	const texts = (read) => textArray(jobs.map(read));
+	const numbers = (read) => numberArray(jobs.map(read));
+	return {
+		specs: JSON.stringify(specs),
+		kind: kinds.length > 1 ? numberArray(kindOf) : null,
+		ids: texts(({ id }) => id),
+		inputs: texts(({ input }) => input),
+		dues: differ.due ? numbers(({ due }) => "at" in checkedDue(due) ? due.at : null) : null,
+		rankOffsets: differ.rankOffset ? numbers(({ rankOffsetMs }) => rankOffsetMs) : null,
+		tenants: differ.tenant ? texts(({ tenant }) => tenant) : null,
+		metadata: differ.metadata ? texts(({ metadata }) => metadata) : null,
+		scheduleIds: differ.slot ? texts(({ slot }) => slot?.scheduleId ?? null) : null,
+		slotAts: differ.slot ? numbers(({ slot }) => slot?.slotAt ?? null) : null,
+		slots: differ.slot ? texts(({ slot }) => slot === null ? null : slotText(slot)) : null,
+		slotDetails: differ.slot ? texts(({ slot }) => slot?.details ?? null) : null
+	};
+}
+function differingFields(jobs) {
+	const [first] = jobs;
+	const differ = {
+		due: false,
+		rankOffset: false,
+		tenant: false,
+		metadata: false,
+		slot: false
+	};
+	if (first === void 0) return differ;
+	for (const { due, rankOffsetMs, tenant, metadata, slot } of jobs) {
+		differ.due ||= !isSameDue(due, first.due);
+		differ.rankOffset ||= rankOffsetMs !== first.rankOffsetMs;
+		differ.tenant ||= tenant !== first.tenant;
+		differ.metadata ||= metadata !== first.metadata;
+		differ.slot ||= slot !== first.slot;
+	}
+	return differ;
+}
+function isSameDue(a, b) {
+	return "at" in a ? "at" in b && a.at === b.at : "inMs" in b && a.inMs === b.inMs;
+}
+/** The place of the first job of each kind, and the kind of each job, from 1. */
+function findKinds(jobs, extras) {
+	const kinds = [];
+	let last = 0;
+	return {
+		kinds,
+		kindOf: jobs.map((job, i) => {
+			const isOf = (first) => isSameKind(jobs[first], job) && extras.isSame(first, i);
+			if (last > 0 && isOf(kinds[last - 1])) return last;
+			const known = kinds.findIndex(isOf);
+			last = known === -1 ? kinds.push(i) : known + 1;
+			return last;
+		})
+	};
+}
+function isSameKind(job, other) {
+	if (job.type !== other.type) return false;
+	if (job.version !== other.version) return false;
+	if (job.queue !== other.queue) return false;
+	if (job.priority !== other.priority) return false;
+	if (job.policy !== other.policy) return false;
+	if (job.origin !== other.origin) return false;
+	if (job.copyOf !== other.copyOf) return false;
+	return ("at" in job.due ? "at" in other.due : isSameDue(job.due, other.due)) && job.startDeadlineMs === other.startDeadlineMs && job.slot?.allow === true === (other.slot?.allow === true);
+}
+/** What the jobs of a kind share, of the first of them. */
+function sharedSpec(job, differ) {
+	const { id: _id, input: _input, ...shared } = writtenSpec(job);
+	if (differ.due) delete shared.at;
+	if (differ.rankOffset) delete shared.rankOffsetMs;
+	if (differ.tenant) delete shared.tenant;
+	if (differ.metadata) delete shared.metadata;
+	if (differ.slot) for (const field of [
+		"scheduleId",
+		"slot",
+		"slotAt",
+		"slotDetails"
+	]) delete shared[field];
+	return shared;
+}
 // packages/core/src/engines/postgres/verbs/enqueue.ts
 /** See the contract. */
 async function enqueue(work, input) {
@@ -2398,52 +2491,84 @@ async function enqueue(work, input) {
 			return jobs;
 		}, async (groups) => {
 			const answer = await send$1(work, input, groups);
-			claimed = answer.claimed;
+			claimed = "fences" in answer.claimed ? toRunningJobs(work, groups.flat(), answer.claimed, answer.now) : toClaimedJobs(work, answer.claimed);
 			return {
 				now: answer.now,
 				groups: answer.groups
 			};
 		}),
-		claimed: toClaimedJobs(work, claimed)
+		claimed
 	};
 }
-/** Plain jobs of all groups go in together; if one of their ids is there already, everything goes one by one, with care. */
+/** Plain jobs of all groups are created together. If an id exists, or the store refuses to, all jobs are created one by one. */
 async function send$1(work, input, groups) {
-	if (input.repeat !== true && groups.every((jobs) => jobs.every(isPlain))) {
-		const [only] = groups;
-		const jobs = groups.length === 1 && only !== void 0 ? only : groups.flat();
-		try {
-			const answer = await (isUniform(jobs) ? callUniform(work, input, jobs) : call(work, input, {
-				groups: null,
-				plain: jobs.map((spec) => specFor(work, spec))
-			}));
-			return {
-				...answer,
-				groups: groups.map((group) => plainReply(group, answer.now))
-			};
-		} catch (error) {
-			if (sqlStateBehind(error) !== "23505") throw error;
-		}
+	const jobs = groups.flat();
+	if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlain)) try {
+		const answer = await createPlain(work, input, jobs);
+		return {
+			...answer,
+			groups: groups.map((group) => plainReply(group, answer.now))
+		};
+	} catch (error) {
+		const state = sqlStateBehind(error);
+		if (state !== "23505" && state !== "DU009") throw error;
 	}
-	return await call(work, input, {
-		groups: groups.map((jobs) => jobs.map((spec) => specFor(work, spec))),
-		plain: null
-	});
+	return await createGroups(work, input, groups);
 }
-/** Plain jobs that differ in nothing but their input. */
-async function callUniform(work, { now, claim }, jobs) {
-	const { id: _id, input: _input, ...shared } = writtenSpec(jobs[0]);
-	work.scanHints?.noteLane(jobs[0]);
+async function createPlain(work, { now, claim }, jobs) {
+	const batch = plainBatch(jobs);
+	if (jobs[0] !== void 0 && batch.kind === null) work.scanHints?.noteLane(jobs[0]);
+	const answer = await call(work, now, batch, null, {
+		claim: claim === void 0 ? null : work.scanHints?.sent(claim) ?? claim,
+		repeat: false,
+		created: batch.kind === null ? jobs.slice(0, 1) : jobs
+	});
+	const { scan } = "fences" in answer.claimed ? answer.claimed : answer;
+	if (claim !== void 0) work.scanHints?.update(claim, answer.now, scan);
+	return answer;
+}
+function createGroups(work, { now, claim, repeat }, groups) {
+	const written = groups.map((jobs) => jobs.map((spec) => specFor(work, spec)));
+	const how = {
+		claim: claim ?? null,
+		repeat: repeat === true,
+		created: groups.flat()
+	};
+	if (!groups.some((jobs) => jobs.some(({ dedupe }) => dedupe !== null)) || work.where === "user-transaction") return call(work, now, null, written, how);
 	const values = [
 		now ?? null,
-		textArray(jobs.map(({ id }) => id)),
-		textArray(jobs.map(({ input }) => input)),
-		JSON.stringify(shared),
-		claim === void 0 ? null : JSON.stringify(work.scanHints?.sent(claim) ?? claim)
+		JSON.stringify(written),
+		how.claim === null ? null : JSON.stringify(how.claim),
+		how.repeat
 	];
-	const answer = await work.call(statements.call.enqueueAlike, values, jobs.slice(0, 1));
-	if (claim !== void 0) work.scanHints?.update(claim, answer.now, answer.scan);
-	return answer;
+	return work.call(statements.call.enqueueKeyed, values, how.created);
+}
+function call(work, now, batch, groups, { claim, repeat, created }) {
+	const values = [
+		now ?? null,
+		...[
+			batch?.specs ?? null,
+			batch?.kind ?? null,
+			batch?.ids ?? null,
+			batch?.inputs ?? null
+		],
+		...[
+			batch?.dues ?? null,
+			batch?.rankOffsets ?? null,
+			batch?.tenants ?? null,
+			batch?.metadata ?? null
+		],
+		...[
+			batch?.scheduleIds ?? null,
+			batch?.slotAts ?? null,
+			batch?.slots ?? null,
+			batch?.slotDetails ?? null
+		],
+		groups === null ? null : JSON.stringify(groups),
+		claim === null ? null : JSON.stringify(claim),
+		repeat
+	];
+	return work.call(statements.call.enqueue, values, created);
 }
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
 function specFor(work, spec) {
@@ -2452,23 +2577,6 @@ function specFor(work, spec) {
 		...written,
 		unplaced: true
 	} : written;
-}
-function call(work, input, { groups, plain }) {
-	const { now, claim, repeat } = input;
-	const specs = input.groups.flatMap(({ jobs }) => jobs);
-	const created = [
-		now ?? null,
-		groups === null ? null : JSON.stringify(groups),
-		plain === null ? null : JSON.stringify(plainColumns(plain))
-	];
-	if (work.where === "user-transaction") return work.call(statements.call.enqueueInTransaction, [...created, repeat === true], specs);
-	const isKeyed = groups?.some((group) => group.some(({ dedupe }) => dedupe)) === true;
-	const values = [
-		...created,
-		claim === void 0 ? null : JSON.stringify(claim),
-		repeat === true
-	];
-	return work.call(isKeyed ? statements.call.enqueueKeyed : statements.call.enqueueWaiting, values, specs);
 }
 /** What became of plain jobs follows from their due time alone, so the store need not say it. */
 function plainReply(jobs, now) {
@@ -3194,55 +3302,53 @@ function act(work, input) {
 // packages/core/src/engines/postgres/verbs/fire.ts
 /** See the contract. */
 async function fire(work, input) {
-	const together = firedTogether(input);
-	if (together.length < togetherMin) return send(work, input, []);
+	const plain = plainDecisions(input);
+	if (plain.length < togetherMin) return send(work, input, []);
 	try {
-		return await send(work, input, together);
+		return await send(work, input, plain);
 	} catch (error) {
 		const state = sqlStateBehind(error);
 		if (state !== "DU009" && state !== "23505") throw error;
 		return send(work, input, []);
 	}
 }
+/** So few are written one by one, in their order. */
 const togetherMin = 4;
-const kindsMax = 50;
 /** The decisions that can be written together: those of one claim, each schedule once. */
-function firedTogether({ groups }) {
+function plainDecisions({ groups }) {
 	const fence = groups[0]?.fence;
 	const seen = /* @__PURE__ */ new Set();
-	const together = [];
+	const plain = [];
 	for (const group of groups) {
 		if (seen.has(group.scheduleId)) return [];
 		seen.add(group.scheduleId);
 		const { jobs, slots, cancel, slotDetails, waitsFor } = group;
-		const [job] = jobs;
-		const [slot] = slots;
+		const [[job], [slot]] = [jobs, slots];
 		if (job === void 0 || slot === void 0 || jobs.length > 1 || slots.length > 1) continue;
 		const isSole = group.fence === fence && cancel.length === 0 && (slotDetails === void 0 || slotDetails.length === 0) && (waitsFor === null || waitsFor === job.id) && isPlain(job) && "at" in job.due && job.slot?.scheduleId === group.scheduleId && job.slot.slotAt === slot.fromAt;
 		const isOneSlot = slot.jobId === job.id && slot.toAt === slot.fromAt && slot.count === 1;
-		if (isSole && isOneSlot) together.push({
+		if (isSole && isOneSlot) plain.push({
 			group,
 			job,
 			slot
 		});
 	}
-	return together;
+	return plain;
 }
-async function send(work, input, together) {
+async function send(work, input, plain) {
 	const { groups, claim } = input;
-	const { lists, count } = writtenTogether(together);
-	const isTogether = new Set(together.slice(0, count).map(({ group }) => group));
+	const isSent = new Set(plain.map(({ group }) => group));
 	const others = groups.map((group, i) => ({
 		group,
 		i
-	})).filter(({ group }) => !isTogether.has(group));
+	})).filter(({ group }) => !isSent.has(group));
 	const isAllPlain = groups.every(({ jobs, cancel }) => cancel.length === 0 && jobs.every(isPlain));
 	const jobs = groups.flatMap((group) => group.jobs);
 	const created = claim !== void 0 && isAllPlain ? jobs : null;
 	const values = [
 		input.now ?? null,
 		input.node,
-		...lists,
+		...writtenDecisions(plain),
 		JSON.stringify(others.map(({ group }) => ({
 			...group,
 			jobs: group.jobs.map(writtenSpec)
@@ -3252,127 +3358,54 @@ async function send(work, input, together) {
 		created === null ? null : textArray(created.map(({ id }) => id))
 	];
 	const reply = await work.call(statements.call.fire, values, jobs);
-	const { now, claimed } = reply;
 	const outcomes = groups.map(() => "fired");
 	for (const [n, { i }] of others.entries()) outcomes[i] = reply.groups[n];
+	const { now, claimed } = reply;
 	return {
 		now,
 		groups: outcomes,
-		claimed: "created" in claimed ? takenAsCreated(work, together, claimed, now) : toClaimedJobs(work, claimed)
+		claimed: "fences" in claimed ? toRunningJobs(work, plain.map(({ job }) => job), claimed, now) : toClaimedJobs(work, claimed)
 	};
 }
-function takenAsCreated(work, together, { created }, now) {
-	const [ids, fences] = created;
-	const jobs = new Map(together.map(({ job }) => [job.id, job]));
-	const [first] = together;
-	work.scanHints?.noteLane(first.job);
-	const policy = work.policy(policyText(first.job.policy));
-	return ids.map((id, i) => {
-		const job = jobs.get(id);
-		return {
-			id: job.id,
-			type: job.type,
-			version: job.version,
-			queue: job.queue,
-			tenant: job.tenant,
-			priority: job.priority,
-			input: job.input,
-			metadata: job.metadata,
-			policy,
-			origin: job.origin,
-			fence: fences[i],
-			attempt: 1,
-			spent: 0,
-			maxAttempts: policy.maxAttempts,
-			losses: 0,
-			begunLosses: 0,
-			begun: false,
-			createdAt: now,
-			dueAt: job.due.at,
-			claimedAt: now,
-			slot: job.slot,
-			parent: null,
-			cancelRequestedAt: null
-		};
+/** The parameters of `fire` that are lists in the order of the decisions, and what the decisions share. */
+function writtenDecisions(plain) {
+	const [first] = plain;
+	if (first === void 0) return new Array(16).fill(null);
+	const at = (i) => plain[i];
+	const batch = plainBatch(plain.map(({ job }) => job), {
+		isSame: (i, other) => isSameLedger(at(i), at(other)),
+		written: (i) => writtenLedger(at(i))
 	});
+	return [
+		first.group.fence,
+		textArray(plain.map(({ group }) => group.scheduleId)),
+		numberArray(plain.map(({ group }) => group.version)),
+		textArray(plain.map(({ group }) => group.state)),
+		numberArray(plain.map(({ group }) => group.dueAt)),
+		batch.specs,
+		batch.kind,
+		batch.ids,
+		batch.inputs,
+		batch.dues,
+		batch.rankOffsets,
+		batch.tenants,
+		batch.metadata,
+		numberArray(plain.map(({ slot }) => slot.fromAt)),
+		batch.slots,
+		batch.slotDetails
+	];
 }
-/**
-* Writes decisions as lists, each in the order of the decisions. `count`: how many of them fit into the
-* kinds.
-*/
-function writtenTogether(all) {
-	const kinds = createKinds();
-	const kindOf = [];
-	for (const one of all) {
-		const kind = kinds.of(one);
-		if (kind === null) break;
-		kindOf.push(kind);
-	}
-	const count = kindOf.length;
-	const [first] = all;
-	if (count < togetherMin || first === void 0) return {
-		lists: new Array(15).fill(null),
-		count: 0
-	};
-	const some = count === all.length ? all : all.slice(0, count);
-	const slots = some.map(({ job }) => job.slot);
-	const hasTenants = some.some(({ job }) => job.tenant !== null);
+/** What the rows of the ledger, and the schedules, of one kind share. */
+function writtenLedger({ group, slot: { decision, reason, node } }) {
 	return {
-		lists: [
-			first.group.fence,
-			textArray(some.map(({ group }) => group.scheduleId)),
-			numberArray(some.map(({ group }) => group.version)),
-			textArray(some.map(({ group }) => group.state)),
-			numberArray(some.map(({ group }) => group.dueAt)),
-			numberArray(kindOf),
-			JSON.stringify(kinds.all),
-			textArray(some.map(({ job }) => job.id)),
-			numberArray(some.map(({ job }) => checkedDue(job.due).at)),
-			numberArray(some.map(({ job }) => job.rankOffsetMs)),
-			hasTenants ? textArray(some.map(({ job }) => job.tenant)) : null,
-			textArray(some.map(({ job }) => job.input)),
-			numberArray(some.map(({ slot }) => slot.fromAt)),
-			textArray(slots.map(slotText)),
-			textArray(slots.map(({ details }) => details))
-		],
-		count
+		waits: group.waitsFor !== null,
+		decision,
+		reason,
+		node
 	};
 }
-/** The kinds of decisions that are sent together. A kind holds what its jobs and ledger rows share. */
-function createKinds() {
-	const all = [];
-	const firsts = [];
-	return {
-		all,
-		/** The number of its kind, from 1; null: there are too many. */
-		of(one) {
-			const known = firsts.findIndex((first) => isSameKind(first, one));
-			if (known >= 0) return known + 1;
-			if (all.length === kindsMax) return null;
-			const { group, job, slot } = one;
-			const { id: _id, input: _input, tenant: _tenant, slot: _slot, slotDetails: _details, ...shared } = writtenSpec(job);
-			all.push({
-				...shared,
-				waits: group.waitsFor !== null,
-				decision: slot.decision,
-				reason: slot.reason,
-				node: slot.node
-			});
-			return firsts.push(one);
-		}
-	};
-}
-function isSameKind({ group, job, slot }, other) {
-	const { job: its } = other;
-	if (job.type !== its.type) return false;
-	if (job.version !== its.version) return false;
-	if (job.queue !== its.queue) return false;
-	if (job.priority !== its.priority) return false;
-	if (job.metadata !== its.metadata) return false;
-	if (job.policy !== its.policy) return false;
-	if (job.origin !== its.origin) return false;
-	if (job.copyOf !== its.copyOf) return false;
-	return job.startDeadlineMs === its.startDeadlineMs && job.slot?.allow === true === (its.slot?.allow === true) && group.waitsFor === null === (other.group.waitsFor === null) && slot.decision === other.slot.decision && slot.reason === other.slot.reason && slot.node === other.slot.node;
+function isSameLedger({ group, slot }, other) {
+	return group.waitsFor === null === (other.group.waitsFor === null) && slot.decision === other.slot.decision && slot.reason === other.slot.reason && slot.node === other.slot.node;
 }
 // packages/core/src/engines/postgres/verbs/lease.ts
 /** See the contract. A lease holds until someone takes it over, so a late heartbeat that nobody forestalled still renews it. */

@@ -1,6 +1,7 @@
 -- Claiming jobs. A lane is (solo, type, version, queue); its ready jobs are one stretch of the index jobs_ready, by rank.
 --
--- Jobs under lease are returned by columns: a list for every job would cost more than the claim. [] is none.
+-- Jobs under lease are returned by columns, because an object for every job would cost more than the claim: `columns` holds a list for each field
+-- in which they may differ, and the other fields stand beside it, once. [] is none. toClaimedJobs (verbs/claim.ts) reads them.
 
 -- What is paused at an instant, and when the next pause ends by itself.
 CREATE FUNCTION duly.pauses(p_now bigint, OUT paused text[], OUT next_end_at bigint) LANGUAGE sql STABLE AS $$
@@ -9,11 +10,11 @@ CREATE FUNCTION duly.pauses(p_now bigint, OUT paused text[], OUT next_end_at big
   WHERE p.until_at IS NULL OR p.until_at > p_now
 $$;
 
--- Live jobs under lease by columns, in the order in which verbs/claim.ts reads them.
+-- Live jobs under lease by columns.
 CREATE FUNCTION duly.leased(p_ids text[], p_fences bigint[], p_begun boolean[]) RETURNS json LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN (SELECT json_build_array({{job.claim | json_agg(j.%column) | , | fence=json_agg(j.lease_fence) | begunAt=json_agg(j.begun)
-      | slot=json_agg(j.slot), json_agg(j.slot_details)}})
+  RETURN (SELECT json_build_object('columns', json_build_object({{job.claim | '%field', json_agg(j.%column) | , | fence='fence', json_agg(j.lease_fence)
+      | begunAt='begun', json_agg(j.begun) | slot='slot', json_agg(j.slot), 'slotDetails', json_agg(j.slot_details)}}))
     FROM (
       SELECT j.*, l.fence AS lease_fence, l.begun FROM unnest(p_ids, p_fences, p_begun) WITH ORDINALITY AS l (id, fence, begun, n)
       JOIN duly.jobs j ON j.id = ANY (ARRAY[l.id]) ORDER BY l.n) j);
@@ -51,17 +52,42 @@ BEGIN
     INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
     SELECT id, seq, fence, v_node, v_token, plain, v_until, cancel_requested_at FROM taken)
   SELECT array_agg(id), array_agg(fence), array_agg(type) FILTER (WHERE p_type IS NULL), count(*) FILTER (WHERE odd),
-    json_build_array({{job.claimColumns | CASE WHEN count(%column) > 0 THEN json_agg(%column) END | ,
-      | id=json_agg(id) | fence=json_agg(fence) | input=json_agg(input) | createdAt=json_agg(created_at) | dueAt=json_agg(due_at)
-      | slot=CASE WHEN count(slot) > 0 THEN json_agg(slot) END, CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END}})
+    json_build_object({{job.claimColumns | '%field', CASE WHEN count(%column) > 0 THEN json_agg(%column) END | ,
+      | id='id', json_agg(id) | fence='fence', json_agg(fence) | input='input', json_agg(input)
+      | createdAt='createdAt', json_agg(created_at) | dueAt='dueAt', json_agg(due_at)
+      | slot='slot', CASE WHEN count(slot) > 0 THEN json_agg(slot) END, 'slotDetails', CASE WHEN count(slot_details) > 0 THEN json_agg(slot_details) END}})
   -- In their order, which is asked for: the planner may come to the rows in that of the table.
   INTO v_ids, v_fences, v_types, v_odd, v_columns FROM (SELECT * FROM taken ORDER BY n) t;
   IF v_ids IS NULL THEN RETURN '[]'; END IF;
   INSERT INTO duly.changes (at, n, entries) VALUES (v_at, cardinality(v_ids),
     json_build_array(v_ids, CASE WHEN p_type IS NULL THEN to_json(v_types) ELSE to_json(p_type) END, 'RUNNING', 'claimed', 0)::text);
   IF v_odd > 0 THEN RETURN duly.leased(v_ids, v_fences, array_fill(false, ARRAY[cardinality(v_ids)])); END IF;
-  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at, 
+  RETURN json_build_object('columns', v_columns, 'claimedAt', v_at,
     {{job.claim +shared -claimedAt | '%field', v_first.%column | , | attempt='attempt', v_first.attempt + 1}});
+END $$;
+
+-- Takes jobs of one lane from this rank on. `p_overdue`: jobs past their start deadline may be among them, and are passed over.
+CREATE FUNCTION duly.take_lane(
+  p_now bigint, p_claim jsonb, p_type text, p_version integer, p_queue text, p_rank bigint, p_wanted integer, p_overdue boolean,
+  OUT claimed json, OUT more boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_rows tid[];
+  v_last_rank bigint;
+BEGIN
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = p_type AND j.version = p_version AND j.queue = p_queue AND j.rank >= p_rank
+      AND (NOT p_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
+    ORDER BY j.rank, j.seq LIMIT least(p_wanted, v_limit) FOR UPDATE SKIP LOCKED) t;
+  claimed := '[]';
+  more := false;
+  IF v_rows IS NULL THEN RETURN; END IF;
+  claimed := duly.take(p_now, p_claim, v_rows, p_type);
+  -- What was taken has left the index, so whatever is found from its last rank on is more.
+  more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = p_type AND j.version = p_version AND j.queue = p_queue AND j.rank >= v_last_rank);
 END $$;
 
 -- When the next job of these types falls due, of those that are due at `p_from` or later.
@@ -79,54 +105,187 @@ BEGIN
   RETURN pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
 END $$;
 
--- Takes ready jobs by rank for one worker: first ends what is past its start deadline and promotes what is due.
--- `next_at`: when the next job of these tasks falls due, or a pause ends.
+-- The reply to a claim that is sent again: the jobs that it was given. `claimed` null: none.
+CREATE FUNCTION duly.claim_again(p_now bigint, p_claim jsonb, p_from bigint, OUT claimed json, OUT next_at bigint) LANGUAGE plpgsql AS $$
+DECLARE v_types text[];
+BEGIN
+  SELECT duly.leased(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
+  INTO claimed FROM (
+    SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
+  HAVING count(*) > 0;
+  IF claimed IS NULL THEN RETURN; END IF;
+  PERFORM duly.confirm();
+  SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
+  next_at := duly.next_due(v_types, p_from);
+  IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses(p_now)).next_end_at); END IF;
+END $$;
+
+-- What a claim may take at this instant: its tasks that are not paused, the queues that are, the queues it asks for (null: all), and when the
+-- next pause ends. `types` null: nothing.
+CREATE FUNCTION duly.find_claimable(
+  p_now bigint, p_claim jsonb, OUT types text[], OUT versions integer[], OUT limits integer[], OUT closed text[], OUT queues text[],
+  OUT pause_end bigint)
+LANGUAGE plpgsql AS $$
+DECLARE v_paused text[];
+BEGIN
+  IF jsonb_array_length(p_claim -> 'tasks') = 0 THEN RETURN; END IF;
+  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, pause_end
+  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
+  WHERE p.until_at IS NULL OR p.until_at > p_now;
+  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
+  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
+  INTO types, versions, limits
+  FROM jsonb_array_elements(p_claim -> 'tasks') t
+  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
+  SELECT coalesce(array_agg(substr(p, 7)), '{}') INTO closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
+  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
+    SELECT coalesce(array_agg(q), '{}') INTO queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
+  END IF;
+END $$;
+
+-- Takes a suspect job, by itself. `waits`: one is ready, but not the most urgent job.
+CREATE FUNCTION duly.claim_suspect(
+  p_now bigint, p_claim jsonb, p_types text[], p_versions integer[], p_closed text[], p_queues text[],
+  OUT claimed json, OUT solo_since bigint, OUT waits boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_row tid;
+  v_rank bigint;
+BEGIN
+  waits := false;
+  IF (p_claim ->> 'idle')::boolean AND v_limit > 0 THEN
+    SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(p_types, p_versions) AS t (type, version) ON j.type = t.type
+    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
+      AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues))
+    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+    IF v_row IS NOT NULL THEN
+      claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
+      RETURN;
+    END IF;
+  END IF;
+  SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
+  WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
+    SELECT o.type FROM duly.jobs o JOIN unnest(p_types, p_versions) AS t (type, version) ON o.type = t.type
+    WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
+      AND NOT o.queue = ANY (p_closed) AND (p_queues IS NULL OR o.queue = ANY (p_queues)));
+  IF v_limit <= 0 THEN RETURN; END IF;
+  -- A job that was lost before is claimed by itself, in its turn: when it stands at the head.
+  SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(p_types, p_versions) AS t (type, version) ON j.type = t.type
+  WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
+    AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues))
+  ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
+  waits := v_row IS NOT NULL;
+  IF waits AND NOT EXISTS (
+    SELECT 1 FROM unnest(p_types, p_versions) AS t (type, version) CROSS JOIN LATERAL (
+      SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
+        AND NOT j.queue = ANY (p_closed) AND (p_queues IS NULL OR j.queue = ANY (p_queues)) LIMIT 1) r)
+  THEN
+    claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
+  END IF;
+END $$;
+
+-- The lanes of these types that have ready jobs, each with its lowest rank.
+CREATE FUNCTION duly.find_lanes(
+  p_hints jsonb, INOUT types text[], INOUT versions integer[], INOUT limits integer[], OUT queues text[], OUT ranks bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_hints IS NULL THEN
+    -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
+    -- cannot be removed yet is stepped over once.
+    WITH RECURSIVE lane AS (
+      SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
+      FROM unnest(types, versions, limits) AS w (type, version, n) CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f
+      UNION ALL
+      SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
+      FROM lane l CROSS JOIN LATERAL (
+        SELECT j.version, j.queue, j.rank FROM duly.jobs j
+        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
+          AND (j.version, j.queue) > (l.version, l.queue)
+        ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
+    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
+    INTO types, versions, queues, limits, ranks FROM lane l;
+  ELSE
+    SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
+    INTO types, versions, queues, limits, ranks
+    FROM unnest(types, versions, limits) AS w (type, version, n)
+    JOIN jsonb_to_recordset(p_hints -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
+      ON l.type = w.type AND l.version <= w.version
+    CROSS JOIN LATERAL (
+      SELECT j.rank FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
+      ORDER BY j.rank LIMIT 1) f;
+  END IF;
+END $$;
+
+-- Takes the most urgent jobs of several lanes.
+CREATE FUNCTION duly.take_lanes(
+  p_now bigint, p_claim jsonb, p_types text[], p_versions integer[], p_queues text[], p_ranks bigint[], p_limits integer[], p_overdue boolean,
+  OUT claimed json, OUT more boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_limit integer := (p_claim ->> 'limit')::integer;
+  v_rows tid[];
+BEGIN
+  claimed := '[]';
+  -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
+  -- To lock the heads of every lane and throw most away would hide them from the other workers.
+  WITH lane AS (
+    SELECT * FROM unnest(p_types, p_versions, p_queues, p_limits, p_ranks) AS l (type, version, queue, n, floor)),
+  head AS (
+    SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
+    FROM lane l CROSS JOIN LATERAL (
+      SELECT j.rank, j.seq FROM duly.jobs j
+      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
+      ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
+  best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
+  last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
+  share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
+  SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
+    (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
+  INTO v_rows, more
+  FROM share s CROSS JOIN LATERAL (
+    SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
+    WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
+      AND (NOT p_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
+    ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
+  IF v_rows IS NOT NULL THEN claimed := duly.take(p_now, p_claim, v_rows, NULL); END IF;
+END $$;
+
+-- The full branch of claim: first ends what is past its start deadline, and promotes what is due.
 --
--- While somebody's transaction is old, what is long gone stays in the indexes, below the living. A look from the bottom then reads more and
--- more pages, and says so: `scan` tells how many, and in which lanes the lowest living rank stands where. Whoever is told may ask with
--- `floors` the next time: only in these lanes, and not below. What is below a floor all the same is found by the next look from the bottom.
-CREATE FUNCTION duly.claim(
+-- While a transaction stays open, index entries of settled jobs remain below the live ones. A scan from the lowest rank then reads more and
+-- more pages, and reports it: `scan` says how many, and the lowest live rank of each lane. The caller may send them as `scanHints` with its
+-- next claim, which scans only these lanes from there on. Jobs below are found by the next full scan.
+CREATE FUNCTION duly.claim_full(
   p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_limit integer := (p_claim ->> 'limit')::integer;
-  v_idle boolean := (p_claim ->> 'idle')::boolean;
   v_types text[];
   v_versions integer[];
   v_limits integer[];
   v_queues text[];
-  v_paused text[];
   v_closed text[];
-  v_pause_end bigint;
   v_all_promoted boolean := true;
   v_all_expired boolean := true;
   v_overdue boolean := false;
-  v_suspects boolean;
-  v_row tid;
-  v_rank bigint;
+  v_waits boolean := false;
   v_lanes text[];
-  v_scan_hints bigint[];
-  v_last_rank bigint;
-  v_rows tid[];
-  v_floor jsonb := p_claim -> 'scanHints';
-  v_from bigint := coalesce((v_floor ->> 'dueAt')::bigint, -9223372036854775808);
+  v_ranks bigint[];
+  v_hints jsonb := p_claim -> 'scanHints';
+  v_from bigint := coalesce((v_hints ->> 'dueAt')::bigint, -9223372036854775808);
   v_read bigint := duly.pages_read();
 BEGIN
   claimed := '[]';
   more := false;
   IF p_repeat THEN
-    SELECT duly.leased(array_agg(j.id ORDER BY j.fence), array_agg(j.fence ORDER BY j.fence), array_agg(j.begun ORDER BY j.fence))
-    INTO claimed FROM (
-      SELECT l.id, l.fence, l.begun_at IS NOT NULL AS begun FROM duly.leases l WHERE l.token = p_claim ->> 'token') j
-    HAVING count(*) > 0;
-    IF claimed IS NOT NULL THEN
-      PERFORM duly.confirm();
-      more := true;
-      SELECT array_agg(t ->> 'type') INTO v_types FROM jsonb_array_elements(p_claim -> 'tasks') t;
-      next_at := duly.next_due(v_types, v_from);
-      IF v_types IS NOT NULL THEN next_at := least(next_at, (duly.pauses(p_now)).next_end_at); END IF;
-      RETURN;
-    END IF;
+    SELECT * INTO claimed, next_at FROM duly.claim_again(p_now, p_claim, v_from);
+    more := claimed IS NOT NULL;
+    IF more THEN RETURN; END IF;
     claimed := '[]';
   END IF;
   -- Looks that cost little stand before calls that do more.
@@ -144,40 +303,14 @@ BEGIN
     v_all_promoted := (duly.promote(p_now, v_types, greatest(1000, v_limit), v_from)).is_all;
     next_at := duly.next_due(v_types, v_from);
   END IF;
-  SELECT coalesce(array_agg(p.key), '{}'), min(p.until_at) INTO v_paused, v_pause_end
-  FROM (SELECT key, (value::json ->> 'untilAt')::bigint AS until_at FROM duly.records WHERE kind = 'pause') p
-  WHERE p.until_at IS NULL OR p.until_at > p_now;
-  IF v_types IS NOT NULL THEN next_at := least(next_at, v_pause_end); END IF;
-  IF 'all' = ANY (v_paused) THEN RETURN; END IF;
-  SELECT array_agg(t ->> 'type'), array_agg((t ->> 'version')::integer), array_agg((t ->> 'limit')::integer)
-  INTO v_types, v_versions, v_limits
-  FROM jsonb_array_elements(p_claim -> 'tasks') t
-  WHERE (t ->> 'limit')::integer > 0 AND NOT 'type:' || (t ->> 'type') = ANY (v_paused);
+  SELECT least(next_at, c.pause_end), c.types, c.versions, c.limits, c.closed, c.queues
+  INTO next_at, v_types, v_versions, v_limits, v_closed, v_queues FROM duly.find_claimable(p_now, p_claim) c;
   IF v_types IS NULL THEN RETURN; END IF;
-  SELECT array_agg(substr(p, 7)) INTO v_closed FROM unnest(v_paused) p WHERE p LIKE 'queue:%';
-  v_closed := coalesce(v_closed, '{}');
-  IF jsonb_typeof(p_claim -> 'queues') = 'array' THEN
-    SELECT coalesce(array_agg(q), '{}') INTO v_queues FROM jsonb_array_elements_text(p_claim -> 'queues') q;
-  END IF;
-
-  v_suspects := EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1);
-  IF v_suspects THEN
-    IF v_idle AND v_limit > 0 THEN
-      SELECT j.ctid INTO v_row FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-      WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.version <= t.version
-        AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-      ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-      IF v_row IS NOT NULL THEN
-        claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-    SELECT min(j.due_at) INTO solo_since FROM duly.jobs j
-    WHERE j.rank IS NOT NULL AND j.solo = 2 AND j.type IN (
-      SELECT o.type FROM duly.jobs o JOIN unnest(v_types, v_versions) AS t (type, version) ON o.type = t.type
-      WHERE o.rank IS NOT NULL AND o.solo = 2 AND o.version <= t.version
-        AND NOT o.queue = ANY (v_closed) AND (v_queues IS NULL OR o.queue = ANY (v_queues)));
+  IF EXISTS (SELECT 1 FROM duly.jobs WHERE rank IS NOT NULL AND solo > 0 LIMIT 1) THEN
+    SELECT * INTO claimed, solo_since, v_waits FROM duly.claim_suspect(p_now, p_claim, v_types, v_versions, v_closed, v_queues);
+    more := claimed IS NOT NULL;
+    IF more THEN RETURN; END IF;
+    claimed := '[]';
   END IF;
   -- Takes nothing, and only asks what is there.
   IF v_limit <= 0 THEN
@@ -188,261 +321,174 @@ BEGIN
     RETURN;
   END IF;
 
-  -- One that was lost before is claimed by itself, in its turn: when it stands at the head.
-  IF v_suspects THEN
-    SELECT j.ctid, j.rank INTO v_row, v_rank FROM duly.jobs j JOIN unnest(v_types, v_versions) AS t (type, version) ON j.type = t.type
-    WHERE j.rank IS NOT NULL AND j.solo = 1 AND j.version <= t.version
-      AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues))
-    ORDER BY j.rank, j.seq LIMIT 1 FOR UPDATE OF j SKIP LOCKED;
-    IF v_row IS NOT NULL THEN
-      IF NOT EXISTS (
-        SELECT 1 FROM unnest(v_types, v_versions) AS t (type, version) CROSS JOIN LATERAL (
-          SELECT 1 FROM duly.jobs j WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = t.type AND j.version <= t.version AND j.rank < v_rank
-            AND NOT j.queue = ANY (v_closed) AND (v_queues IS NULL OR j.queue = ANY (v_queues)) LIMIT 1) r)
-      THEN
-        claimed := duly.take(p_now, p_claim, ARRAY[v_row], NULL);
-        more := true;
-        RETURN;
-      END IF;
-    END IF;
-  END IF;
-
   v_read := v_read - duly.pages_read();
-  IF v_floor IS NULL THEN
-    -- The lanes, by a loose scan: each step is one seek, however many jobs a lane holds. Each with its lowest rank: what is dead below it and
-    -- cannot be removed yet is stepped over once.
-    WITH RECURSIVE lane AS (
-      SELECT w.type, w.version AS highest, w.n, f.version, f.queue, f.rank
-      FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n) CROSS JOIN LATERAL (
-        SELECT j.version, j.queue, j.rank FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = w.type AND j.version <= w.version
-        ORDER BY j.version, j.queue, j.rank LIMIT 1) f
-      UNION ALL
-      SELECT l.type, l.highest, l.n, f.version, f.queue, f.rank
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.version, j.queue, j.rank FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version <= l.highest
-          AND (j.version, j.queue) > (l.version, l.queue)
-        ORDER BY j.version, j.queue, j.rank LIMIT 1) f)
-    SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints FROM lane l;
-  ELSE
-    SELECT array_agg(w.type), array_agg(l.version), array_agg(l.queue), array_agg(w.n), array_agg(f.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
-    FROM unnest(v_types, v_versions, v_limits) AS w (type, version, n)
-    JOIN jsonb_to_recordset(v_floor -> 'lanes') AS l (type text, version integer, queue text, rank bigint)
-      ON l.type = w.type AND l.version <= w.version
-    CROSS JOIN LATERAL (
-      SELECT j.rank FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.rank
-      ORDER BY j.rank LIMIT 1) f;
-  END IF;
+  SELECT * INTO v_types, v_versions, v_limits, v_lanes, v_ranks FROM duly.find_lanes(v_hints, v_types, v_versions, v_limits);
   v_read := v_read + duly.pages_read();
-  IF v_floor IS NOT NULL OR v_read > 300 THEN
-    scan := json_build_object('isFull', v_floor IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
+  IF v_hints IS NOT NULL OR v_read > 300 THEN
+    scan := json_build_object('isFull', v_hints IS NULL, 'pages', v_read, 'isAllPromoted', v_all_promoted, 'lanes', (
       SELECT coalesce(json_agg(json_build_object('type', l.type, 'version', l.version, 'queue', l.queue, 'rank', l.rank)), '[]')
-      FROM unnest(v_types, v_versions, v_lanes, v_scan_hints) AS l (type, version, queue, rank)));
+      FROM unnest(v_types, v_versions, v_lanes, v_ranks) AS l (type, version, queue, rank)));
   END IF;
   IF v_closed <> '{}' OR v_queues IS NOT NULL THEN
     SELECT array_agg(l.type), array_agg(l.version), array_agg(l.queue), array_agg(l.n), array_agg(l.rank)
-    INTO v_types, v_versions, v_lanes, v_limits, v_scan_hints
-    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, rank)
+    INTO v_types, v_versions, v_lanes, v_limits, v_ranks
+    FROM unnest(v_types, v_versions, v_lanes, v_limits, v_ranks) AS l (type, version, queue, n, rank)
     WHERE NOT l.queue = ANY (v_closed) AND (v_queues IS NULL OR l.queue = ANY (v_queues));
   END IF;
 
   IF cardinality(v_lanes) = 1 THEN
-    -- As a rule.
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_last_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-        AND j.rank >= v_scan_hints[1]
-        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
-      ORDER BY j.rank, j.seq LIMIT least(v_limits[1], v_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      claimed := duly.take(p_now, p_claim, v_rows, v_types[1]);
-      -- What was taken has left the index, so whatever is found from its last rank on is more.
-      more := cardinality(v_rows) = v_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_types[1] AND j.version = v_versions[1] AND j.queue = v_lanes[1]
-          AND j.rank >= v_last_rank);
-    END IF;
+    SELECT * INTO claimed, more FROM duly.take_lane(p_now, p_claim, v_types[1], v_versions[1], v_lanes[1], v_ranks[1], v_limits[1], v_overdue);
   ELSIF cardinality(v_lanes) > 1 THEN
-    -- How many from which lane, unlocked, so it costs no one anything; then that many from each lane, passing over what others hold.
-    -- To lock the heads of every lane and throw most away would hide them from the other workers.
-    WITH lane AS (
-      SELECT * FROM unnest(v_types, v_versions, v_lanes, v_limits, v_scan_hints) AS l (type, version, queue, n, floor)),
-    head AS (
-      SELECT l.type, l.version, l.queue, l.n, l.floor, h.rank, h.seq, row_number() OVER (PARTITION BY l.type ORDER BY h.rank, h.seq) AS place
-      FROM lane l CROSS JOIN LATERAL (
-        SELECT j.rank, j.seq FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = l.type AND j.version = l.version AND j.queue = l.queue AND j.rank >= l.floor
-        ORDER BY j.rank, j.seq LIMIT least(l.n, v_limit) + 1) h),
-    best AS (SELECT type, version, queue, floor, rank, seq FROM head WHERE place <= n ORDER BY rank, seq LIMIT v_limit),
-    last AS (SELECT rank, seq FROM best ORDER BY rank DESC, seq DESC LIMIT 1),
-    share AS (SELECT type, version, queue, floor, count(*) AS n FROM best GROUP BY type, version, queue, floor)
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq),
-      (SELECT count(*) FROM best) = v_limit AND EXISTS (SELECT 1 FROM head h, last WHERE (h.rank, h.seq) > (last.rank, last.seq))
-    INTO v_rows, more
-    FROM share s CROSS JOIN LATERAL (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = s.type AND j.version = s.version AND j.queue = s.queue AND j.rank >= s.floor
-        AND (NOT v_overdue OR j.expire_at IS NULL OR j.started_at IS NOT NULL OR j.expire_at >= p_now)
-      ORDER BY j.rank, j.seq LIMIT s.n FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN claimed := duly.take(p_now, p_claim, v_rows, NULL); END IF;
+    SELECT * INTO claimed, more FROM duly.take_lanes(p_now, p_claim, v_types, v_versions, v_lanes, v_ranks, v_limits, v_overdue);
   END IF;
-  more := more OR v_row IS NOT NULL OR NOT v_all_promoted OR NOT v_all_expired;
+  more := more OR v_waits OR NOT v_all_promoted OR NOT v_all_expired;
 END $$;
 
 -- Whether these jobs are all among those that a claim was given.
 CREATE FUNCTION duly.claimed_all(p_claimed json, p_created text[]) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE v_taken json := CASE json_typeof(p_claimed) WHEN 'object' THEN p_claimed -> 'columns' -> 0 ELSE p_claimed -> 0 END;
+DECLARE v_taken json := p_claimed -> 'columns' -> 'id';
 BEGIN
   IF cardinality(p_created) > coalesce(json_array_length(v_taken), 0) THEN RETURN false; END IF;
   RETURN p_created <@ (SELECT coalesce(array_agg(c), '{}') FROM json_array_elements_text(v_taken) c);
 END $$;
 
--- A claim and nothing else, as a worker sends it that has nothing to do and hears of a job, or knows when one is due: answers what exchange
--- would, by as few statements as it takes. It can while nothing is overdue, paused or suspect, and either none is due and one lane of the store has
--- jobs, or no lane has and the caller can take whatever is due. All else goes the long way. Each
--- statement, and each expression of a function, is made ready anew in every transaction, and for a lone job that is most of what a claim costs.
--- So what is asked for comes as arguments; `p_claim` is the whole of it, for the long way.
--- call: claimAlone
-CREATE FUNCTION duly.claim_alone(
-  p_now bigint, p_types text[], p_versions integer[], p_limits integer[], p_queues text[], p_limit integer, p_node text, p_token text,
-  p_lease_ms bigint, p_claim text
-) RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s'
-SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+-- Leases one job by a single statement: what promote does for a job that is due, and then what take does. Null: another session holds the
+-- row, or has just changed it.
+CREATE FUNCTION duly.take_one(p_now bigint, p_claim jsonb, p_row tid, p_is_due boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  v_now bigint := coalesce(p_now, floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint);
+  v_id text;
+  v_fence bigint;
+  v_claimed json;
+BEGIN
+  WITH picked AS MATERIALIZED (
+    SELECT r.*, duly.after_lock(p_now) AS at FROM (
+      SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
+      WHERE j.ctid = p_row AND CASE WHEN NOT p_is_due THEN j.rank IS NOT NULL
+        ELSE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= p_now END
+      FOR UPDATE SKIP LOCKED) r),
+  taken AS (
+    UPDATE duly.jobs j SET
+      status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_claim ->> 'node', claimed_at = p.at, updated_at = p.at, begun_at = NULL,
+      attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
+      lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
+      percent = 0, message = NULL, step = NULL, step_of = NULL
+    FROM picked p WHERE j.ctid = p.tid
+    RETURNING j.*, p.was, p.was_percent),
+  leased AS (
+    INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
+    SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', dedupe_key IS NULL AND serial IS NULL, claimed_at + (p_claim ->> 'leaseMs')::bigint, cancel_requested_at FROM taken),
+  told AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, 1, json_build_array(json_build_array(id), type, CASE was WHEN 'RETRYING' THEN was ELSE 'PENDING' END, 'due', was_percent)::text
+    FROM taken WHERE p_is_due
+    UNION ALL
+    SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
+  SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object(
+    'columns', json_build_object('id', json_build_array(id)), {{job.claimColumns -id | '%field', %column | , | slot='slot', slot, 'slotDetails', slot_details}},
+    {{job.claim +shared | '%field', %column}}) END
+  INTO v_id, v_fence, v_claimed FROM taken;
+  IF v_claimed IS NULL AND v_id IS NOT NULL THEN RETURN duly.leased(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
+  RETURN v_claimed;
+END $$;
+
+-- Takes all jobs that are due without promoting them first: that saves a version of each row and its entry in the index of ready jobs. Nothing
+-- else is ready, so if all of them can be taken no order is passed over. `claimed` null: they cannot, or other sessions hold them.
+CREATE FUNCTION duly.take_due(p_now bigint, p_claim jsonb, OUT claimed json, OUT next_at bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  v_rows tid[];
+  v_odd boolean;
+  v_count integer;
+  v_after bigint;
+BEGIN
+  WITH task AS (SELECT * FROM jsonb_to_recordset(p_claim -> 'tasks') AS t (type text, version integer, "limit" integer))
+  SELECT array_agg(d.ctid ORDER BY d.rank, d.seq), bool_or(d.odd OR d.n > t."limit"), count(*), (
+      SELECT min(a.due_at) FROM task o CROSS JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j
+        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = o.type AND j.due_at > p_now
+        ORDER BY j.due_at, j.seq LIMIT 1) a)
+  INTO v_rows, v_odd, v_count, v_after
+  FROM task t CROSS JOIN LATERAL (
+    SELECT w.*, count(*) OVER () AS n FROM (
+      SELECT j.ctid, j.due_at + j.rank_offset AS rank, j.seq, j.serial IS NOT NULL OR j.solo > 0 OR j.version > t.version
+        OR (jsonb_typeof(p_claim -> 'queues') = 'array' AND NOT p_claim -> 'queues' ? j.queue) AS odd
+      FROM duly.jobs j
+      WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= p_now
+      ORDER BY j.due_at, j.seq LIMIT t."limit" + 1) w) d;
+  IF coalesce(v_odd, true) OR v_count > (p_claim ->> 'limit')::integer THEN RETURN; END IF;
+  next_at := v_after;
+  IF v_count = 1 THEN
+    claimed := duly.take_one(p_now, p_claim, v_rows[1], true);
+    RETURN;
+  END IF;
+  WITH due AS (
+    SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
+    FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
+    WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= p_now, false) FOR UPDATE OF j SKIP LOCKED),
+  noted AS (
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
+    FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
+  SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
+  IF v_rows IS NULL THEN RETURN; END IF;
+  claimed := duly.take(p_now, p_claim, v_rows, NULL);
+  -- A job that another session holds is due all the same.
+  IF cardinality(v_rows) < v_count THEN next_at := duly.next_due(ARRAY(SELECT t ->> 'type' FROM jsonb_array_elements(p_claim -> 'tasks') t), '-9223372036854775808'); END IF;
+END $$;
+
+-- Claims jobs for one worker. `next_at`: when the next job of these tasks falls due, or a pause ends; `more`: jobs are left that it could take.
+CREATE FUNCTION duly.claim(
+  p_now bigint, p_claim jsonb, p_repeat boolean, OUT claimed json, OUT more boolean, OUT solo_since bigint, OUT next_at bigint, OUT scan json)
+LANGUAGE plpgsql AS $$
+DECLARE
   v_read bigint := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
-  v_long boolean;
-  v_next bigint;
+  v_branch text;
   v_row tid;
-  v_lone boolean;
   v_type text;
   v_version integer;
   v_queue text;
   v_rank bigint;
-  -- How many the caller wants of the lane; null: none.
-  v_limit integer;
-  v_rows tid[];
-  v_id text;
-  v_fence bigint;
-  v_claimed json;
-  v_more boolean := false;
-  -- Of what is due: whether one of them must go the long way, how many there are, and when the next one falls due.
-  v_odd boolean;
-  v_due integer := 0;
-  v_after bigint;
+  -- How many the worker wants of the lane; null: none.
+  v_wanted integer;
 BEGIN
-  -- See claim for each of these. What is ready stands in one index, first by whether it is suspect and then by lanes: if its first and its
-  -- last entry are of one lane, there is no other.
-  SELECT (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR coalesce(f.solo > 0, false)
-      OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
-      OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < v_now),
-    (SELECT min(n.due_at) FROM unnest(p_types) AS t (type) CROSS JOIN LATERAL (
-      SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type
-      ORDER BY j.due_at, j.seq LIMIT 1) n),
-    f.ctid, f.seq = l.seq, f.type, f.version, f.queue, f.rank,
-    CASE WHEN f.version <= p_versions[array_position(p_types, f.type)] AND (p_queues IS NULL OR f.queue = ANY (p_queues))
-      THEN p_limits[array_position(p_types, f.type)] END
-  INTO v_long, v_next, v_row, v_lone, v_type, v_version, v_queue, v_rank, v_limit
-  FROM (VALUES (1)) one (n)
-  LEFT JOIN LATERAL (
-    SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
-    ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
-  LEFT JOIN LATERAL (
-    SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
-    ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true;
-  IF NOT v_long AND v_next <= v_now AND v_row IS NULL THEN
-    -- What is due is taken without being made ready first: a version of the row less, and no entry in the index of what is ready. Nothing else is
-    -- ready, so if all of it can be taken no order is passed over.
-    SELECT array_agg(d.ctid ORDER BY d.rank, d.seq), bool_or(d.odd OR d.n > t.n), count(*), (
-        SELECT min(a.due_at) FROM unnest(p_types) AS o (type) CROSS JOIN LATERAL (
-          SELECT j.due_at FROM duly.jobs j
-          WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = o.type AND j.due_at > v_now
-          ORDER BY j.due_at, j.seq LIMIT 1) a)
-    INTO v_rows, v_odd, v_due, v_after
-    FROM unnest(p_types, p_versions, p_limits) AS t (type, version, n) CROSS JOIN LATERAL (
-      SELECT w.*, count(*) OVER () AS n FROM (
-        SELECT j.ctid, j.due_at + j.rank_offset AS rank, j.seq,
-          j.serial IS NOT NULL OR j.solo > 0 OR j.version > t.version OR (p_queues IS NOT NULL AND NOT j.queue = ANY (p_queues)) AS odd
-        FROM duly.jobs j
-        WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = t.type AND j.due_at <= v_now
-        ORDER BY j.due_at, j.seq LIMIT t.n + 1) w) d;
-    v_long := coalesce(v_odd, true) OR v_due > p_limit;
-    v_row := v_rows[1];
-    v_lone := v_due = 1;
-    v_limit := v_due;
-  ELSE
-    v_long := v_long OR v_next <= v_now;
-  END IF;
-  IF v_long OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN
-    RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false);
-  END IF;
-  IF v_limit > 0 AND v_lone AND (p_limit > 1 OR v_due = 1) THEN
-    -- What take does, for one, and promote before it. The instant is read when the row is locked (see after_lock).
-    WITH picked AS MATERIALIZED (
-      SELECT r.*, coalesce(p_now, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS at FROM (
-        SELECT j.ctid AS tid, j.status AS was, j.percent AS was_percent FROM duly.jobs j
-        WHERE j.ctid = v_row AND CASE WHEN v_due = 0 THEN j.rank IS NOT NULL
-          ELSE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now END
-        FOR UPDATE SKIP LOCKED) r),
-    taken AS (
-      UPDATE duly.jobs j SET
-        status = 'RUNNING', rank = NULL, fence = nextval('duly.fence'), node = p_node, claimed_at = p.at, updated_at = p.at, begun_at = NULL,
-        attempt = j.attempt + 1, started_at = coalesce(j.started_at, p.at),
-        lateness_ms = coalesce(j.lateness_ms, greatest(0, p.at - j.due_at)),
-        percent = 0, message = NULL, step = NULL, step_of = NULL
-      FROM picked p WHERE j.ctid = p.tid
-      RETURNING j.*, p.was, p.was_percent),
-    leased AS (
-      INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at, cancel_at)
-      SELECT id, seq, fence, p_node, p_token, dedupe_key IS NULL AND serial IS NULL, claimed_at + p_lease_ms, cancel_requested_at FROM taken),
-    told AS (
-      INSERT INTO duly.changes (at, n, entries)
-      SELECT v_now, 1, json_build_array(json_build_array(id), type, CASE was WHEN 'RETRYING' THEN was ELSE 'PENDING' END, 'due', was_percent)::text
-      FROM taken WHERE v_due = 1
-      UNION ALL
-      SELECT claimed_at, 1, json_build_array(json_build_array(id), type, 'RUNNING', 'claimed', 0)::text FROM taken)
-    SELECT id, fence, CASE WHEN parent_id IS NULL AND cancel_requested_at IS NULL THEN json_build_object('columns', json_build_array(
-        {{job.claimColumns | CASE WHEN %column IS NOT NULL THEN json_build_array(%column) END | ,
-        | id=json_build_array(id) | fence=json_build_array(fence) | input=json_build_array(input)
-        | createdAt=json_build_array(created_at) | dueAt=json_build_array(due_at)
-        | slot=CASE WHEN slot IS NOT NULL THEN json_build_array(slot) END,
-          CASE WHEN slot_details IS NOT NULL THEN json_build_array(slot_details) END}}),
-      {{job.claim +shared | '%field', %column}}) END
-    INTO v_id, v_fence, v_claimed FROM taken;
-    -- Somebody has it, or has just changed it.
-    IF v_id IS NULL THEN RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    IF v_claimed IS NULL THEN v_claimed := duly.leased(ARRAY[v_id], ARRAY[v_fence], '{false}'); END IF;
-    IF v_due = 1 THEN v_next := v_after; END IF;
-  ELSIF v_due > 0 THEN
-    WITH due AS (
-      SELECT j.ctid AS tid, r.n, j.id, j.type, CASE j.status WHEN 'RETRYING' THEN j.status ELSE 'PENDING' END AS status, j.percent, j.due_at, j.seq
-      FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) JOIN duly.jobs j ON j.ctid = r.tid
-      WHERE coalesce(j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.due_at <= v_now, false) FOR UPDATE OF j SKIP LOCKED),
-    told AS (
-      INSERT INTO duly.changes (at, n, entries)
-      SELECT v_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'due', json_agg(percent))::text
-      FROM (SELECT * FROM due ORDER BY due_at, seq) d HAVING count(*) > 0)
-    SELECT array_agg(tid ORDER BY n) INTO v_rows FROM due;
-    IF v_rows IS NULL THEN RETURN duly.exchange(p_now, NULL, NULL, NULL, NULL, NULL, p_claim::jsonb, false); END IF;
-    v_claimed := duly.take(v_now, p_claim::jsonb, v_rows, NULL);
-    -- One that somebody has is still to be looked at.
-    IF cardinality(v_rows) = v_due THEN v_next := v_after; END IF;
-  ELSIF v_limit > 0 THEN
-    SELECT array_agg(t.ctid ORDER BY t.rank, t.seq), max(t.rank) INTO v_rows, v_rank FROM (
-      SELECT j.ctid, j.rank, j.seq FROM duly.jobs j
-      WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank
-      ORDER BY j.rank, j.seq LIMIT least(v_limit, p_limit) FOR UPDATE SKIP LOCKED) t;
-    IF v_rows IS NOT NULL THEN
-      v_claimed := duly.take(v_now, p_claim::jsonb, v_rows, v_type);
-      v_more := cardinality(v_rows) = p_limit AND EXISTS (SELECT 1 FROM duly.jobs j
-        WHERE j.rank IS NOT NULL AND j.solo = 0 AND j.type = v_type AND j.version = v_version AND j.queue = v_queue AND j.rank >= v_rank);
+  -- Plain: nothing is paused, overdue, suspect or left over, and either one lane of the store has ready jobs and nothing is due to be
+  -- promoted, or only due jobs wait. One statement finds that out and chooses how the jobs are taken. Full: everything else. Each statement,
+  -- and each expression of a function, is prepared anew in every transaction, and for one job that is most of what a claim costs.
+  --
+  -- Ready jobs stand in one index, first by whether they are suspect and then by lanes: if its first and its last entry are of one lane,
+  -- there is no other.
+  IF duly.allows_plain() AND NOT p_repeat AND p_claim -> 'scanHints' IS NULL AND (p_claim ->> 'limit')::integer > 0 THEN
+    SELECT CASE
+        WHEN (f.solo, f.type, f.version, f.queue) IS DISTINCT FROM (l.solo, l.type, l.version, l.queue) OR f.solo > 0
+          OR EXISTS (SELECT 1 FROM duly.left_places) OR EXISTS (SELECT 1 FROM duly.records WHERE kind = 'pause')
+          OR EXISTS (SELECT 1 FROM duly.jobs WHERE expire_at IS NOT NULL AND started_at IS NULL AND expire_at < p_now)
+          OR pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read > 300 THEN 'full'
+        WHEN t.next_at <= p_now THEN CASE WHEN f.ctid IS NULL THEN 'due' ELSE 'full' END
+        WHEN t.wanted > 0 AND (jsonb_typeof(p_claim -> 'queues') <> 'array' OR p_claim -> 'queues' ? f.queue)
+          THEN CASE WHEN f.seq = l.seq AND (p_claim ->> 'limit')::integer > 1 THEN 'one' ELSE 'lane' END
+        ELSE 'none' END,
+      '[]'::json, false, t.next_at, f.ctid, f.type, f.version, f.queue, f.rank, t.wanted
+    INTO v_branch, claimed, more, next_at, v_row, v_type, v_version, v_queue, v_rank, v_wanted
+    FROM (VALUES (1)) one (n)
+    LEFT JOIN LATERAL (
+      SELECT ctid, solo, type, version, queue, rank, seq FROM duly.jobs WHERE rank IS NOT NULL
+      ORDER BY solo, type, version, queue, rank, seq LIMIT 1) f ON true
+    LEFT JOIN LATERAL (
+      SELECT solo, type, version, queue, seq FROM duly.jobs WHERE rank IS NOT NULL
+      ORDER BY solo DESC, type DESC, version DESC, queue DESC, rank DESC, seq DESC LIMIT 1) l ON true
+    CROSS JOIN LATERAL (
+      SELECT min(n.due_at) AS next_at, max(w."limit") FILTER (WHERE w.type = f.type AND w.version >= f.version) AS wanted
+      FROM jsonb_to_recordset(p_claim -> 'tasks') AS w (type text, version integer, "limit" integer)
+      LEFT JOIN LATERAL (
+        SELECT j.due_at FROM duly.jobs j WHERE j.rank IS NULL AND j.status IN ('SCHEDULED', 'RETRYING') AND j.type = w.type
+        ORDER BY j.due_at, j.seq LIMIT 1) n ON true) t;
+    IF v_branch = 'none' THEN RETURN; END IF;
+    IF v_branch = 'one' THEN claimed := duly.take_one(p_now, p_claim, v_row, false);
+    ELSIF v_branch = 'due' THEN SELECT * INTO claimed, next_at FROM duly.take_due(p_now, p_claim);
+    ELSIF v_branch = 'lane' THEN
+      SELECT * INTO claimed, more FROM duly.take_lane(p_now, p_claim, v_type, v_version, v_queue, v_rank, v_wanted, false);
+    ELSE claimed := NULL;
     END IF;
+    IF claimed IS NOT NULL THEN RETURN; END IF;
   END IF;
-  RETURN json_build_object('now', v_now, 'lost', '[]'::json, 'claimed', coalesce(v_claimed, '[]'::json), 'more', v_more,
-    'soloSinceAt', NULL, 'nextDueAt', v_next)::text;
+  SELECT * INTO claimed, more, solo_since, next_at, scan FROM duly.claim_full(p_now, p_claim, p_repeat);
 END $$;

@@ -36,28 +36,27 @@ BEGIN
   RETURN 'fired';
 END $$;
 
--- Decisions of many schedules that fire one slot each and make one plain job for it, written together with one statement for each table. If one
--- of them was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one order. What many
--- have in common is a kind: `p_kind` counts from 1. `p_tenants` null: none has one. `p_claim`: of who would take them; answers what it was given,
--- or null if that is to be found out by a claim. Jobs that whoever makes them takes at once are made as RUNNING: one version of the row instead
--- of two, and no entry in the index of what is ready.
-CREATE FUNCTION duly.fire_together(
-  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
-  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[], p_claim jsonb)
+-- Decisions of many schedules that fire one slot each and create one plain job for it, written together with one statement for each table.
+-- If one of the schedules was changed or taken meanwhile nothing is done (DU009), and the caller sends them one by one. All lists are in one
+-- order; kinds and lists of the jobs are those of insert_jobs, and a kind also says what the schedules and the rows of the ledger share.
+-- Returns the jobs that run, or null if none does.
+CREATE FUNCTION duly.fire_plain(
+  p_now bigint, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_specs jsonb, p_kind integer[],
+  p_jobs text[], p_inputs text[], p_job_dues bigint[], p_rank_offsets bigint[], p_tenants text[], p_metadata text[], p_slot_ats bigint[],
+  p_slots text[], p_slot_details text[], p_claim jsonb)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   v_held text[];
   v_moved text[];
-  v_kind record;
-  v_columns json;
+  v_running json;
 BEGIN
   SELECT ids INTO v_held FROM duly.schedule_leases WHERE fence = p_fence;
   WITH moved AS (
     UPDATE duly.schedules s SET state = f.state, due_at = f.due, waits_for = CASE WHEN k.waits THEN f.job END, version = s.version + 1,
       updated_at = p_now
     FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
-    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (waits boolean, decision text, reason text, node text)) WITH ORDINALITY AS k (waits, decision, reason, node, n)
-      ON k.n = f.kind
+    JOIN jsonb_to_recordset(p_specs) AS k (n integer, waits boolean, decision text, reason text, node text)
+      ON p_kind IS NULL OR k.n = f.kind
     WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version
     RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
   slotted AS (
@@ -69,64 +68,19 @@ BEGIN
     SELECT unnest(v_moved) EXCEPT SELECT unnest(v_held))) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'A schedule was changed or taken meanwhile.';
   END IF;
-  IF p_claim IS NOT NULL AND jsonb_array_length(p_kinds) = 1 THEN
-    SELECT * INTO v_kind FROM jsonb_to_record(p_kinds -> 0) AS k (
-      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
-      "retentionMs" bigint, "deadRetentionMs" bigint);
-    IF p_now >= ALL (p_job_dues) AND coalesce(p_now - v_kind."startDeadlineMs" <= ALL (p_job_dues), true)
-      AND duly.takes_just(p_now, p_claim, v_kind.type, v_kind.version, v_kind.queue, cardinality(p_ids)) THEN
-      WITH created AS (
-        INSERT INTO duly.jobs (
-          {{job.caller -serial}}, status, due_at, expire_at, created_at, updated_at, started_at, lateness_ms,
-          fence, node, claimed_at, attempt, max_attempts, schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-        SELECT {{job.caller -serial | v_kind."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}},
-          'RUNNING', j.due, j.due + v_kind."startDeadlineMs", p_now, p_now,
-          p_now, p_now - j.due, nextval('duly.fence'), p_claim ->> 'node', p_now, 1, v_kind."maxAttempts", j.schedule_id, j.slot, j.slot_at,
-          v_kind."slotAllow", j.details, v_kind."retentionMs", v_kind."deadRetentionMs"
-        FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details)
-          AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details)
-        RETURNING id, seq, fence),
-      leased AS (
-        INSERT INTO duly.leases (id, seq, fence, node, token, plain, until_at)
-        SELECT id, seq, fence, p_claim ->> 'node', p_claim ->> 'token', true, p_now + (p_claim ->> 'leaseMs')::bigint FROM created)
-      SELECT json_build_array(json_agg(id), json_agg(fence)) INTO v_columns FROM created;
-      INSERT INTO duly.changes (at, n, entries) VALUES
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'PENDING', 'created', 0)::text),
-        (p_now, cardinality(p_jobs), json_build_array(p_jobs, v_kind.type, 'RUNNING', 'claimed', 0)::text);
-      -- Whoever sent them knows the rest.
-      RETURN json_build_object('created', v_columns);
-    END IF;
-  END IF;
-  WITH created AS (
-    INSERT INTO duly.jobs (
-      {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
-      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT {{job.caller -serial | k."%field" | , | id=j.id | rankOffsetMs=j.rank_offset | tenant=j.tenant | input=j.input}}, CASE WHEN j.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END,
-      CASE WHEN j.due <= p_now THEN j.due + j.rank_offset END, j.due, j.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts",
-      j.schedule_id, j.slot, j.slot_at, k."slotAllow", j.details, k."retentionMs", k."deadRetentionMs"
-    FROM unnest(p_jobs, p_job_dues, p_offsets, p_tenants, p_inputs, p_ids, p_slot_ats, p_slots, p_details, p_kind)
-      WITH ORDINALITY AS j (id, due, rank_offset, tenant, input, schedule_id, slot_at, slot, details, kind, place)
-    JOIN ROWS FROM (jsonb_to_recordset(p_kinds) AS (
-      {{job.kind | "%field" %sql}}, "startDeadlineMs" bigint, "maxAttempts" integer, "slotAllow" boolean,
-      "retentionMs" bigint, "deadRetentionMs" bigint)) WITH ORDINALITY AS k (
-      {{job.kind | "%field"}}, "startDeadlineMs", "maxAttempts", "slotAllow", "retentionMs", "deadRetentionMs", n)
-      ON k.n = j.kind
-    -- Made in their order: of equal rank the first goes first.
-    ORDER BY j.place
-    RETURNING id, type, status)
-  INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, count(*), json_build_array(json_agg(id), json_agg(type), json_agg(status), 'created', 0)::text FROM created;
-  PERFORM duly.add_notification('n');
-  RETURN NULL;
+  v_running := duly.insert_jobs(p_now, p_specs, p_claim, p_kind, p_jobs, p_inputs, p_job_dues, p_rank_offsets, p_tenants, p_metadata, p_ids,
+    p_slot_ats, p_slots, p_slot_details);
+  IF v_running IS NULL THEN PERFORM duly.add_notification('n'); END IF;
+  RETURN v_running;
 END $$;
 
--- The lists from `p_fence` to `p_details` are those of fire_together, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
+-- The parameters from `p_fence` to `p_slot_details` are those of fire_plain, null for none; `p_groups`: the other decisions, one by one; `p_fences`: under
 -- which all of them were claimed.
 -- call: fire
 CREATE FUNCTION duly.fire(
-  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_kind integer[], p_kinds jsonb,
-  p_jobs text[], p_job_dues bigint[], p_offsets bigint[], p_tenants text[], p_inputs text[], p_slot_ats bigint[], p_slots text[], p_details text[],
-  p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
+  p_now bigint, p_node text, p_fence bigint, p_ids text[], p_versions bigint[], p_states text[], p_dues bigint[], p_specs jsonb, p_kind integer[],
+  p_jobs text[], p_inputs text[], p_job_dues bigint[], p_rank_offsets bigint[], p_tenants text[], p_metadata text[], p_slot_ats bigint[],
+  p_slots text[], p_slot_details text[], p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
 RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s' SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -142,8 +96,8 @@ BEGIN
   -- Before anything else: who takes an ended lease over locks it too.
   PERFORM 1 FROM duly.schedule_leases WHERE fence = ANY (p_fences) ORDER BY fence FOR UPDATE;
   IF p_ids IS NOT NULL THEN
-    v_claimed := duly.fire_together(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_kind, p_kinds, p_jobs, p_job_dues, p_offsets,
-      p_tenants, p_inputs, p_slot_ats, p_slots, p_details, CASE WHEN p_groups = '[]' THEN p_claim END);
+    v_claimed := duly.fire_plain(v_now, p_fence, p_ids, p_versions, p_states, p_dues, p_specs, p_kind, p_jobs, p_inputs, p_job_dues,
+      p_rank_offsets, p_tenants, p_metadata, p_slot_ats, p_slots, p_slot_details, CASE WHEN p_groups = '[]' THEN p_claim END);
   END IF;
   FOR v_group IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
     v_outcome := duly.fire_group(v_now, p_node, v_group);
@@ -155,7 +109,7 @@ BEGIN
   IF NOT FOUND THEN PERFORM duly.leave_leases(p_fences, '{}'); END IF;
   IF p_claim IS NOT NULL AND v_claimed IS NULL THEN
     v_claimed := (duly.claim(v_now, p_claim, false)).claimed;
-    -- Who took all of it wakes nobody for it.
+    -- If the caller claims all that it created, no other node is woken for it.
     IF duly.claimed_all(v_claimed, p_created) THEN PERFORM duly.drop_notification('n'); END IF;
   END IF;
   RETURN json_build_object('now', v_now, 'notifications', duly.notifications(), 'groups', array_to_json(v_outcomes), 'claimed', coalesce(v_claimed, '[]'::json))::text;

@@ -33,8 +33,8 @@ BEGIN
       UPDATE duly.leases l SET fence = nextval('duly.fence'), token = NULL, until_at = v_now + p_lease_ms
       FROM unnest(v_rows) WITH ORDINALITY AS r (tid, n) WHERE l.ctid = r.tid
       RETURNING l.id, l.fence, l.begun_at, r.n)
-    SELECT json_build_array({{job.claim | json_agg(j.%column) | , | fence=json_agg(j.lease_fence) | begunAt=json_agg(j.begun)
-      | slot=json_agg(j.slot), json_agg(j.slot_details)}}), count(*)
+    SELECT json_build_object('columns', json_build_object({{job.claim | '%field', json_agg(j.%column) | , | fence='fence', json_agg(j.lease_fence)
+      | begunAt='begun', json_agg(j.begun) | slot='slot', json_agg(j.slot), 'slotDetails', json_agg(j.slot_details)}})), count(*)
     INTO v_jobs, v_count FROM (
       SELECT j.*, t.fence AS lease_fence, t.begun_at IS NOT NULL AS begun FROM taken t JOIN duly.jobs j ON j.id = ANY (ARRAY[t.id])
       ORDER BY t.n) j;

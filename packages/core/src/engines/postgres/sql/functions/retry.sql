@@ -25,14 +25,13 @@ BEGIN
       'fence', v_over.fence, 'startedAt', v_over.claimed_at, 'begunAt', v_over.begun_at, 'endedAt', v_over.finished_at,
       'reason', v_over.reason, 'error', v_over.error::json));
   END IF;
-  INSERT INTO duly.jobs (
-    {{job.revived}}, status, reason, due_at, updated_at, fence, max_attempts,
-    slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms, attempts)
-  VALUES (
-    {{job.revived | v_over.%column | , | id=p_id}}, 'SCHEDULED', 'retried', p_now, p_now, nextval('duly.fence'),
-    greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
-    v_over.slot_at, v_over.slot_allow, v_over.slot_details, v_over.retention_ms, v_over.dead_retention_ms, v_attempts)
-  RETURNING * INTO v_job;
+  PERFORM duly.insert_jobs(p_now, jsonb_build_object({{job.revived -createdAt -node -claimedAt -attempt -spent -dedupeKey -error | '%field', v_over.%column | , | id='id', p_id}},
+    'at', p_now, 'maxAttempts', greatest(v_over.spent, v_over.max_attempts) + (v_over.policy::json ->> 'maxAttempts')::integer,
+    'dedupe', jsonb_build_object('key', v_over.dedupe_key), 'slotAt', v_over.slot_at, 'slotAllow', v_over.slot_allow,
+    'slotDetails', v_over.slot_details, 'retentionMs', v_over.retention_ms, 'deadRetentionMs', v_over.dead_retention_ms,
+    'life', jsonb_build_object('reason', 'retried', 'createdAt', v_over.created_at, 'fence', nextval('duly.fence'), 'node', v_over.node,
+      'claimedAt', v_over.claimed_at, 'attempt', v_over.attempt, 'spent', v_over.spent, 'error', v_over.error, 'attempts', v_attempts)));
+  SELECT * INTO v_job FROM duly.jobs WHERE id = p_id;
   -- It holds its key again, unless the key is still held.
   IF v_over.dedupe_key IS NOT NULL THEN
     INSERT INTO duly.dedupes (type, tenant, key, job_id, created_at)

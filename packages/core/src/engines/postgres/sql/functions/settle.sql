@@ -108,7 +108,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- Ends many jobs that simply returned: what settle does for each, in a few statements for all. `p_results` null: none of them has one.
+-- Ends many jobs that returned: what settle does for each, in a few statements for all. `p_results` null: none of them has one.
 -- Answers the places of those that were recorded; those with a key or a serial place are left to settle, which locks more.
 CREATE FUNCTION duly.settle_returned(p_now bigint, p_ids text[], p_fences bigint[], p_results text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE

@@ -6,8 +6,8 @@ SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off 
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_name text := 'warm-up-' || pg_backend_pid();
-  v_job jsonb := jsonb_build_object('type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
-    'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name);
+  v_specs jsonb := jsonb_build_array(jsonb_build_object('n', 1, 'type', v_name, 'version', 1, 'queue', v_name, 'priority', 0, 'rankOffsetMs', 0, 'at', 0, 'maxAttempts', 1,
+    'origin', 'event', 'policy', '{}', 'retentionMs', 0, 'deadRetentionMs', 0, 'slotAllow', false, 'waits', false, 'decision', 'fired', 'node', v_name));
   v_claim jsonb := jsonb_build_object('token', v_name, 'node', v_name, 'tasks', jsonb_build_array(jsonb_build_object('type', v_name, 'version', 1, 'limit', 9)),
     'queues', NULL, 'limit', 9, 'leaseMs', 0, 'idle', true);
   v_jobs text[];
@@ -20,17 +20,17 @@ BEGIN
     INSERT INTO duly.specs (id, name, spec, created_at) VALUES (v_name || i, v_name || i, '{}', 0);
     PERFORM duly.claim_schedules(0, v_name, v_name || i, 9, 1000, NULL);
     SELECT fence INTO v_fence FROM duly.schedule_leases WHERE token = v_name || i;
-    PERFORM duly.fire(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', '{1}', jsonb_build_array(v_job),
-      ARRAY[v_name || '-fired' || i], '{0}', '{0}', NULL, '{"null"}', '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
+    PERFORM duly.fire(0, v_name, v_fence, ARRAY[v_name || i], '{1}', '{"{}"}', '{NULL}', v_specs, NULL,
+      ARRAY[v_name || '-fired' || i], '{"null"}', NULL, NULL, NULL, NULL, '{0}', '{"{}"}', '{"{}"}', '[]', ARRAY[v_fence],
       CASE WHEN i = 1 THEN v_claim END, ARRAY[v_name || '-fired' || i]);
   END LOOP;
-  -- A worker takes a lone job, one beside what it hands in, one that falls due, and one that it has just made.
-  PERFORM duly.claim_alone(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike(0, ARRAY[v_name || '-made'], '{"null"}', v_job, NULL);
+  -- A worker claims one ready job, a job that is due, and a job that it has just created.
   PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue_alike(-1, ARRAY[v_name || '-later'], '{"null"}', v_job, NULL);
-  PERFORM duly.claim_alone(0, ARRAY[v_name], '{1}', '{9}', NULL, 9, v_name, v_name, 0, v_claim::text);
-  PERFORM duly.enqueue_alike(0, ARRAY[v_name || '-now'], '{"null"}', v_job, v_claim);
+  PERFORM duly.enqueue(0, v_specs, NULL, ARRAY[v_name || '-made'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue(-1, v_specs, NULL, ARRAY[v_name || '-later'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue(0, v_specs, NULL, ARRAY[v_name || '-now'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, v_claim, false);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
   PERFORM duly.exchange(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
 END $$;

@@ -1,0 +1,134 @@
+import type { Due, JobSpec } from '../../contract/engine.ts';
+import { numberArray, textArray } from './arrays.ts';
+import { checkedDue, slotText, type WrittenSpec, writtenSpec } from './job-columns.ts';
+import type { Value } from './work.ts';
+
+/**
+ * Plain jobs as `insert_jobs` reads them. What jobs share is a kind, sent once; each list holds one field of all jobs. A list that is null
+ * says that the kinds hold the field. Most jobs that are created together are of one kind and differ in their input only.
+ */
+export interface PlainBatch {
+  /** The kinds, as JSON. */
+  specs: string;
+  /** The number of each job's kind, from 1; null: there is one kind. */
+  kind: Value;
+  ids: Value;
+  inputs: Value;
+  dues: Value;
+  rankOffsets: Value;
+  tenants: Value;
+  metadata: Value;
+  scheduleIds: Value;
+  slotAts: Value;
+  slots: Value;
+  slotDetails: Value;
+}
+
+/** What else the jobs of one kind share, for a verb that writes more than jobs. */
+export interface KindExtras {
+  isSame(i: number, other: number): boolean;
+  written(i: number): object;
+}
+
+const noExtras: KindExtras = { isSame: () => true, written: () => ({}) };
+
+/** Writes plain jobs as a batch. `extras` is given the places of two jobs. */
+export function plainBatch(jobs: readonly JobSpec[], extras: KindExtras = noExtras): PlainBatch {
+  const differ = differingFields(jobs);
+  const { kinds, kindOf } = findKinds(jobs, extras);
+  const specs = kinds.map((i, n) => ({
+    ...sharedSpec(jobs[i] as JobSpec, differ),
+    ...extras.written(i),
+    n: n + 1,
+  }));
+  const texts = (read: (job: JobSpec) => string | null): string => textArray(jobs.map(read));
+  const numbers = (read: (job: JobSpec) => number | null): string => numberArray(jobs.map(read));
+  return {
+    specs: JSON.stringify(specs),
+    kind: kinds.length > 1 ? numberArray(kindOf) : null,
+    ids: texts(({ id }) => id),
+    inputs: texts(({ input }) => input),
+    dues: differ.due
+      ? numbers(({ due }) => ('at' in checkedDue(due) ? (due as { at: number }).at : null))
+      : null,
+    rankOffsets: differ.rankOffset ? numbers(({ rankOffsetMs }) => rankOffsetMs) : null,
+    tenants: differ.tenant ? texts(({ tenant }) => tenant) : null,
+    metadata: differ.metadata ? texts(({ metadata }) => metadata) : null,
+    scheduleIds: differ.slot ? texts(({ slot }) => slot?.scheduleId ?? null) : null,
+    slotAts: differ.slot ? numbers(({ slot }) => slot?.slotAt ?? null) : null,
+    slots: differ.slot ? texts(({ slot }) => (slot === null ? null : slotText(slot))) : null,
+    slotDetails: differ.slot ? texts(({ slot }) => slot?.details ?? null) : null,
+  };
+}
+
+/** The fields that have a list, because jobs of one kind may differ in them. */
+interface DifferingFields {
+  due: boolean;
+  rankOffset: boolean;
+  tenant: boolean;
+  metadata: boolean;
+  slot: boolean;
+}
+
+function differingFields(jobs: readonly JobSpec[]): DifferingFields {
+  const [first] = jobs;
+  const differ = { due: false, rankOffset: false, tenant: false, metadata: false, slot: false };
+  if (first === undefined) return differ;
+  for (const { due, rankOffsetMs, tenant, metadata, slot } of jobs) {
+    differ.due ||= !isSameDue(due, first.due);
+    differ.rankOffset ||= rankOffsetMs !== first.rankOffsetMs;
+    differ.tenant ||= tenant !== first.tenant;
+    differ.metadata ||= metadata !== first.metadata;
+    differ.slot ||= slot !== first.slot;
+  }
+  return differ;
+}
+
+function isSameDue(a: Due, b: Due): boolean {
+  return 'at' in a ? 'at' in b && a.at === b.at : 'inMs' in b && a.inMs === b.inMs;
+}
+
+/** The place of the first job of each kind, and the kind of each job, from 1. */
+function findKinds(jobs: readonly JobSpec[], extras: KindExtras): { kinds: number[]; kindOf: number[] } {
+  const kinds: number[] = [];
+  let last = 0;
+  const kindOf = jobs.map((job, i) => {
+    const isOf = (first: number) => isSameKind(jobs[first] as JobSpec, job) && extras.isSame(first, i);
+    if (last > 0 && isOf(kinds[last - 1] as number)) return last;
+    const known = kinds.findIndex(isOf);
+    last = known === -1 ? kinds.push(i) : known + 1;
+    return last;
+  });
+  return { kinds, kindOf };
+}
+
+function isSameKind(job: JobSpec, other: JobSpec): boolean {
+  // Policies are compared as objects, one for all jobs of a task with its own options: to compare their text would cost more than is won.
+  // {{job.kind -metadata | if (job.%field !== other.%field) return false;}}
+  if (job.type !== other.type) return false;
+  if (job.version !== other.version) return false;
+  if (job.queue !== other.queue) return false;
+  if (job.priority !== other.priority) return false;
+  if (job.policy !== other.policy) return false;
+  if (job.origin !== other.origin) return false;
+  if (job.copyOf !== other.copyOf) return false;
+  // {{/job}}
+  // A job that is due in so many milliseconds has no place in the list of instants.
+  const isSameDelay = 'at' in job.due ? 'at' in other.due : isSameDue(job.due, other.due);
+  return (
+    isSameDelay &&
+    job.startDeadlineMs === other.startDeadlineMs &&
+    (job.slot?.allow === true) === (other.slot?.allow === true)
+  );
+}
+
+/** What the jobs of a kind share, of the first of them. */
+function sharedSpec(job: JobSpec, differ: DifferingFields): WrittenSpec {
+  const { id: _id, input: _input, ...shared } = writtenSpec(job);
+  if (differ.due) delete shared.at;
+  if (differ.rankOffset) delete shared.rankOffsetMs;
+  if (differ.tenant) delete shared.tenant;
+  if (differ.metadata) delete shared.metadata;
+  if (differ.slot) for (const field of ['scheduleId', 'slot', 'slotAt', 'slotDetails']) delete shared[field];
+  return shared;
+}
