@@ -663,7 +663,7 @@ CREATE INDEX audit_subject ON duly.audit (subject, position);` },
 export const functionSet = {
   number: 1,
   isReleased: true,
-  hash: 3842362756678410,
+  hash: 3239326717877438,
   sql: `SET LOCAL check_function_bodies = off;
 -- Jobs as readers see them, live and over, with the same columns.
 
@@ -2287,7 +2287,14 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys_f1(v_keyed); END IF;
-  IF p_claim IS NOT NULL THEN v_claimed := (duly.claim_f1(p_now, p_claim, p_repeat)).claimed; END IF;
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim_f1(p_now, p_claim, p_repeat)).claimed;
+    -- If the caller claims all that it created, no other node is notified of it.
+    IF duly.claimed_all_f1(v_claimed, ARRAY(
+      SELECT s ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s)) THEN
+      PERFORM duly.drop_notification_f1('n');
+    END IF;
+  END IF;
   RETURN json_build_object('now', p_now, 'notifications', duly.notifications_f1(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
 

@@ -307,6 +307,13 @@ BEGIN
     END LOOP;
   END LOOP;
   IF jsonb_array_length(v_keyed) > 0 THEN PERFORM duly.drop_keys(v_keyed); END IF;
-  IF p_claim IS NOT NULL THEN v_claimed := (duly.claim(p_now, p_claim, p_repeat)).claimed; END IF;
+  IF p_claim IS NOT NULL THEN
+    v_claimed := (duly.claim(p_now, p_claim, p_repeat)).claimed;
+    -- If the caller claims all that it created, no other node is notified of it.
+    IF duly.claimed_all(v_claimed, ARRAY(
+      SELECT s ->> 'id' FROM jsonb_array_elements(p_groups) g CROSS JOIN jsonb_array_elements(g) s)) THEN
+      PERFORM duly.drop_notification('n');
+    END IF;
+  END IF;
   RETURN json_build_object('now', p_now, 'notifications', duly.notifications(), 'groups', array_to_json(v_replies), 'claimed', v_claimed)::text;
 END $$;
