@@ -1,7 +1,5 @@
 import type { Due, JobSpec } from '../../contract/engine.ts';
-import { numberArray, textArray } from './arrays.ts';
 import { checkedDue, slotText, type WrittenSpec, writtenSpec } from './job-columns.ts';
-import type { Value } from './work.ts';
 
 /**
  * Plain jobs as `insert_jobs` reads them. What jobs share is a kind, sent once; each list holds one field of all jobs. A list that is null
@@ -10,18 +8,23 @@ import type { Value } from './work.ts';
 export interface PlainBatch {
   /** The kinds, as JSON. */
   specs: string;
+  ids: string[];
+  inputs: (string | null)[];
   /** The number of each job's kind, from 1; null: there is one kind. */
-  kind: Value;
-  ids: Value;
-  inputs: Value;
-  dues: Value;
-  rankOffsets: Value;
-  tenants: Value;
-  metadata: Value;
-  scheduleIds: Value;
-  slotAts: Value;
-  slots: Value;
-  slotDetails: Value;
+  kind: number[] | null;
+  dues: (number | null)[] | null;
+  rankOffsets: number[] | null;
+  tenants: (string | null)[] | null;
+  metadata: (string | null)[] | null;
+  slots: JobSlots | null;
+}
+
+/** The slots that jobs run for, by columns. */
+export interface JobSlots {
+  scheduleIds: (string | null)[];
+  slotAts: (number | null)[];
+  slots: (string | null)[];
+  details: (string | null)[];
 }
 
 /** What else the jobs of one kind share, for a verb that writes more than jobs. */
@@ -41,23 +44,26 @@ export function plainBatch(jobs: readonly JobSpec[], extras: KindExtras = noExtr
     ...extras.written(i),
     n: n + 1,
   }));
-  const texts = (read: (job: JobSpec) => string | null): string => textArray(jobs.map(read));
-  const numbers = (read: (job: JobSpec) => number | null): string => numberArray(jobs.map(read));
+  const dueAt = ({ due }: JobSpec) => ('at' in checkedDue(due) ? (due as { at: number }).at : null);
   return {
     specs: JSON.stringify(specs),
-    kind: kinds.length > 1 ? numberArray(kindOf) : null,
-    ids: texts(({ id }) => id),
-    inputs: texts(({ input }) => input),
-    dues: differ.due
-      ? numbers(({ due }) => ('at' in checkedDue(due) ? (due as { at: number }).at : null))
-      : null,
-    rankOffsets: differ.rankOffset ? numbers(({ rankOffsetMs }) => rankOffsetMs) : null,
-    tenants: differ.tenant ? texts(({ tenant }) => tenant) : null,
-    metadata: differ.metadata ? texts(({ metadata }) => metadata) : null,
-    scheduleIds: differ.slot ? texts(({ slot }) => slot?.scheduleId ?? null) : null,
-    slotAts: differ.slot ? numbers(({ slot }) => slot?.slotAt ?? null) : null,
-    slots: differ.slot ? texts(({ slot }) => (slot === null ? null : slotText(slot))) : null,
-    slotDetails: differ.slot ? texts(({ slot }) => slot?.details ?? null) : null,
+    ids: jobs.map(({ id }) => id),
+    inputs: jobs.map(({ input }) => input),
+    kind: kinds.length > 1 ? kindOf : null,
+    dues: differ.due ? jobs.map(dueAt) : null,
+    rankOffsets: differ.rankOffset ? jobs.map(({ rankOffsetMs }) => rankOffsetMs) : null,
+    tenants: differ.tenant ? jobs.map(({ tenant }) => tenant) : null,
+    metadata: differ.metadata ? jobs.map(({ metadata }) => metadata) : null,
+    slots: differ.slot ? slotsOf(jobs) : null,
+  };
+}
+
+function slotsOf(jobs: readonly JobSpec[]): JobSlots {
+  return {
+    scheduleIds: jobs.map(({ slot }) => slot?.scheduleId ?? null),
+    slotAts: jobs.map(({ slot }) => slot?.slotAt ?? null),
+    slots: jobs.map(({ slot }) => (slot === null ? null : slotText(slot))),
+    details: jobs.map(({ slot }) => slot?.details ?? null),
   };
 }
 

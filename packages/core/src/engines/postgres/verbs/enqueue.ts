@@ -1,5 +1,6 @@
 import type { EnqueuedItem, EnqueueInput, EnqueueReply, JobSpec } from '../../../contract/engine.ts';
 import { isPlain } from '../../../lifecycle/is-plain.ts';
+import { textArray } from '../arrays.ts';
 import type { LaneScan } from '../claim-scan-hints.ts';
 import { statements } from '../generated.ts';
 import { checkedDue, type WrittenSpec, writtenSpec } from '../job-columns.ts';
@@ -49,7 +50,7 @@ type SentAnswer = Answer & { groups: AnsweredGroup<EnqueuedItem>[] };
 /** Plain jobs of all groups are created together. If an id exists, or the store refuses to, all jobs are created one by one. */
 async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): Promise<SentAnswer> {
   const jobs = groups.flat();
-  if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlain)) {
+  if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlainWithoutSlot)) {
     try {
       const answer = await createPlain(work, input, jobs);
       return { ...answer, groups: groups.map((group) => plainReply(group, answer.now)) };
@@ -59,6 +60,11 @@ async function send(work: Work, input: EnqueueInput, groups: PreparedGroup[]): P
     }
   }
   return (await createGroups(work, input, groups)) as SentAnswer;
+}
+
+/** A schedule's decision creates the jobs of its slots; nobody else needs them by columns. */
+function isPlainWithoutSlot(job: JobSpec): boolean {
+  return job.slot === null && isPlain(job);
 }
 
 async function createPlain(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
@@ -102,14 +108,21 @@ function call(
 ): Promise<Answer> {
   const values = [
     now ?? null,
-    ...[batch?.specs ?? null, batch?.kind ?? null, batch?.ids ?? null, batch?.inputs ?? null],
-    ...[batch?.dues ?? null, batch?.rankOffsets ?? null, batch?.tenants ?? null, batch?.metadata ?? null],
-    ...[batch?.scheduleIds ?? null, batch?.slotAts ?? null, batch?.slots ?? null, batch?.slotDetails ?? null],
+    batch?.specs ?? null,
+    batch && textArray(batch.ids),
+    batch && textArray(batch.inputs),
+    batch && writtenLists(batch),
     groups === null ? null : JSON.stringify(groups),
     claim === null ? null : JSON.stringify(claim),
     repeat,
   ];
   return work.call<Answer>(statements.call.enqueue, values, created);
+}
+
+/** The lists beside ids and inputs; null: there are none. */
+function writtenLists({ kind, dues, rankOffsets, tenants, metadata }: PlainBatch): string | null {
+  const lists = { kind, dues, rankOffsets, tenants, metadata };
+  return Object.values(lists).every((list) => list === null) ? null : JSON.stringify(lists);
 }
 
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */

@@ -379,6 +379,30 @@ function keepable(text) {
 function isPlain(spec) {
 	return spec.dedupe === null && spec.parent === null && spec.gates.length === 0 && spec.serial === null;
 }
+// packages/core/src/engines/postgres/arrays.ts
+/**
+* Lists as PostgreSQL reads arrays: `{a,b}`. Written here and not by the driver, which looks at every item in ways that cost more than the
+* statement.
+*/
+const isBare = /^[\w-]+$/;
+const isAwkward = /[\u0000-\u001f\ud800-\udfff]/;
+/** A text in quotes. Where nothing else is to be escaped JSON does it the same way, at a third of the time. */
+const quoted = (text) => isAwkward.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : JSON.stringify(text);
+/** Texts; null stands for NULL. */
+function textArray(items) {
+	let list = "";
+	for (const item of items) {
+		if (list !== "") list += ",";
+		if (item === null) list += "NULL";
+		else if (item.length > 4 && isBare.test(item)) list += item;
+		else list += quoted(item);
+	}
+	return `{${list}}`;
+}
+/** Whole numbers; null stands for NULL. */
+function numberArray(items) {
+	return `{${items.map((item) => item ?? "NULL").join(",")}}`;
+}
 // packages/core/src/engines/postgres/job-columns.ts
 /** A due time in whole milliseconds. One caller's slip must not fail the groups of others that travel with it. */
 function checkedDue(due) {
@@ -439,30 +463,6 @@ function writtenSpec(spec) {
 /** A slot as its job keeps it: without the details, which may still change. */
 function slotText({ details: _details, ...rest }) {
 	return JSON.stringify(rest);
-}
-// packages/core/src/engines/postgres/arrays.ts
-/**
-* Lists as PostgreSQL reads arrays: `{a,b}`. Written here and not by the driver, which looks at every item in ways that cost more than the
-* statement.
-*/
-const isBare = /^[\w-]+$/;
-const isAwkward = /[\u0000-\u001f\ud800-\udfff]/;
-/** A text in quotes. Where nothing else is to be escaped JSON does it the same way, at a third of the time. */
-const quoted = (text) => isAwkward.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : JSON.stringify(text);
-/** Texts; null stands for NULL. */
-function textArray(items) {
-	let list = "";
-	for (const item of items) {
-		if (list !== "") list += ",";
-		if (item === null) list += "NULL";
-		else if (item.length > 4 && isBare.test(item)) list += item;
-		else list += quoted(item);
-	}
-	return `{${list}}`;
-}
-/** Whole numbers; null stands for NULL. */
-function numberArray(items) {
-	return `{${items.map((item) => item ?? "NULL").join(",")}}`;
 }
 // packages/core/src/engines/shared/job-row.ts
 /** A row as the contract has it, at this instant of the store. */
@@ -1000,4 +1000,4 @@ function writtenSettlement(one, position) {
 		...report !== null && { report: writtenReport(report) }
 	};
 }
-export { transferParts as A, keepable as C, uniqueViolation as D, sqlStateBehind as E, dulyError as M, isDulyError as N, NotificationSet as O, inSchema as S, ofSet as T, slotText as _, writtenReport as a, Work as b, jobStatuses as c, toJobRecord as d, toSlot as f, checkedDue as g, textArray as h, report as i, DulyError as j, movedError as k, toClaimedJobs as l, numberArray as m, settleInTransaction as n, isTerminal as o, statusAt as p, logs as r, jobActions as s, exchange as t, toRunningJobs as u, writtenSpec as v, notTogether as w, eachGroup as x, isPlain as y };
+export { transferParts as A, keepable as C, uniqueViolation as D, sqlStateBehind as E, dulyError as M, isDulyError as N, NotificationSet as O, inSchema as S, ofSet as T, numberArray as _, writtenReport as a, Work as b, jobStatuses as c, toJobRecord as d, toSlot as f, writtenSpec as g, slotText as h, report as i, DulyError as j, movedError as k, toClaimedJobs as l, checkedDue as m, settleInTransaction as n, isTerminal as o, statusAt as p, logs as r, jobActions as s, exchange as t, toRunningJobs as u, textArray as v, notTogether as w, eachGroup as x, isPlain as y };

@@ -1,5 +1,5 @@
 // Made by node scripts/release-sql.ts. Do not edit.
-import { A as transferParts, C as keepable, E as sqlStateBehind, M as dulyError, N as isDulyError, O as NotificationSet, S as inSchema, T as ofSet, _ as slotText, a as writtenReport, b as Work, c as jobStatuses, d as toJobRecord, f as toSlot, g as checkedDue, h as textArray, i as report, j as DulyError, k as movedError, l as toClaimedJobs, m as numberArray, n as settleInTransaction, o as isTerminal, p as statusAt, r as logs, s as jobActions, t as exchange, u as toRunningJobs, v as writtenSpec, x as eachGroup, y as isPlain } from "./exchange.js";
+import { A as transferParts, C as keepable, E as sqlStateBehind, M as dulyError, N as isDulyError, O as NotificationSet, S as inSchema, T as ofSet, _ as numberArray, a as writtenReport, b as Work, c as jobStatuses, d as toJobRecord, f as toSlot, g as writtenSpec, h as slotText, i as report, j as DulyError, k as movedError, l as toClaimedJobs, m as checkedDue, n as settleInTransaction, o as isTerminal, p as statusAt, r as logs, s as jobActions, t as exchange, u as toRunningJobs, v as textArray, x as eachGroup, y as isPlain } from "./exchange.js";
 import { n as schemaSteps, r as statements, t as functionSet } from "./sql.js";
 import { createInterface } from "node:readline";
 import { getRandomValues } from "node:crypto";
@@ -2402,21 +2402,25 @@ function plainBatch(jobs, extras = noExtras) {
 		...extras.written(i),
 		n: n + 1
 	}));
-	const texts = (read) => textArray(jobs.map(read));
-	const numbers = (read) => numberArray(jobs.map(read));
+	const dueAt = ({ due }) => "at" in checkedDue(due) ? due.at : null;
 	return {
 		specs: JSON.stringify(specs),
-		kind: kinds.length > 1 ? numberArray(kindOf) : null,
-		ids: texts(({ id }) => id),
-		inputs: texts(({ input }) => input),
-		dues: differ.due ? numbers(({ due }) => "at" in checkedDue(due) ? due.at : null) : null,
-		rankOffsets: differ.rankOffset ? numbers(({ rankOffsetMs }) => rankOffsetMs) : null,
-		tenants: differ.tenant ? texts(({ tenant }) => tenant) : null,
-		metadata: differ.metadata ? texts(({ metadata }) => metadata) : null,
-		scheduleIds: differ.slot ? texts(({ slot }) => slot?.scheduleId ?? null) : null,
-		slotAts: differ.slot ? numbers(({ slot }) => slot?.slotAt ?? null) : null,
-		slots: differ.slot ? texts(({ slot }) => slot === null ? null : slotText(slot)) : null,
-		slotDetails: differ.slot ? texts(({ slot }) => slot?.details ?? null) : null
+		ids: jobs.map(({ id }) => id),
+		inputs: jobs.map(({ input }) => input),
+		kind: kinds.length > 1 ? kindOf : null,
+		dues: differ.due ? jobs.map(dueAt) : null,
+		rankOffsets: differ.rankOffset ? jobs.map(({ rankOffsetMs }) => rankOffsetMs) : null,
+		tenants: differ.tenant ? jobs.map(({ tenant }) => tenant) : null,
+		metadata: differ.metadata ? jobs.map(({ metadata }) => metadata) : null,
+		slots: differ.slot ? slotsOf(jobs) : null
+	};
+}
+function slotsOf(jobs) {
+	return {
+		scheduleIds: jobs.map(({ slot }) => slot?.scheduleId ?? null),
+		slotAts: jobs.map(({ slot }) => slot?.slotAt ?? null),
+		slots: jobs.map(({ slot }) => slot === null ? null : slotText(slot)),
+		details: jobs.map(({ slot }) => slot?.details ?? null)
 	};
 }
 function differingFields(jobs) {
@@ -2503,7 +2507,7 @@ async function enqueue(work, input) {
 /** Plain jobs of all groups are created together. If an id exists, or the store refuses to, all jobs are created one by one. */
 async function send$1(work, input, groups) {
 	const jobs = groups.flat();
-	if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlain)) try {
+	if (input.repeat !== true && jobs.length > 0 && jobs.every(isPlainWithoutSlot)) try {
 		const answer = await createPlain(work, input, jobs);
 		return {
 			...answer,
@@ -2514,6 +2518,10 @@ async function send$1(work, input, groups) {
 		if (state !== "23505" && state !== "DU009") throw error;
 	}
 	return await createGroups(work, input, groups);
+}
+/** A schedule's decision creates the jobs of its slots; nobody else needs them by columns. */
+function isPlainWithoutSlot(job) {
+	return job.slot === null && isPlain(job);
 }
 async function createPlain(work, { now, claim }, jobs) {
 	const batch = plainBatch(jobs);
@@ -2546,29 +2554,26 @@ function createGroups(work, { now, claim, repeat }, groups) {
 function call(work, now, batch, groups, { claim, repeat, created }) {
 	const values = [
 		now ?? null,
-		...[
-			batch?.specs ?? null,
-			batch?.kind ?? null,
-			batch?.ids ?? null,
-			batch?.inputs ?? null
-		],
-		...[
-			batch?.dues ?? null,
-			batch?.rankOffsets ?? null,
-			batch?.tenants ?? null,
-			batch?.metadata ?? null
-		],
-		...[
-			batch?.scheduleIds ?? null,
-			batch?.slotAts ?? null,
-			batch?.slots ?? null,
-			batch?.slotDetails ?? null
-		],
+		batch?.specs ?? null,
+		batch && textArray(batch.ids),
+		batch && textArray(batch.inputs),
+		batch && writtenLists(batch),
 		groups === null ? null : JSON.stringify(groups),
 		claim === null ? null : JSON.stringify(claim),
 		repeat
 	];
 	return work.call(statements.call.enqueue, values, created);
+}
+/** The lists beside ids and inputs; null: there are none. */
+function writtenLists({ kind, dues, rankOffsets, tenants, metadata }) {
+	const lists = {
+		kind,
+		dues,
+		rankOffsets,
+		tenants,
+		metadata
+	};
+	return Object.values(lists).every((list) => list === null) ? null : JSON.stringify(lists);
 }
 /** Inside a user's transaction a job takes no serial place: it would be held until they commit. */
 function specFor(work, spec) {
@@ -3383,16 +3388,16 @@ function writtenDecisions(plain) {
 		textArray(plain.map(({ group }) => group.state)),
 		numberArray(plain.map(({ group }) => group.dueAt)),
 		batch.specs,
-		batch.kind,
-		batch.ids,
-		batch.inputs,
-		batch.dues,
-		batch.rankOffsets,
-		batch.tenants,
-		batch.metadata,
+		batch.kind && numberArray(batch.kind),
+		textArray(batch.ids),
+		textArray(batch.inputs),
+		batch.dues && numberArray(batch.dues),
+		batch.rankOffsets && numberArray(batch.rankOffsets),
+		batch.tenants && textArray(batch.tenants),
+		batch.metadata && textArray(batch.metadata),
 		numberArray(plain.map(({ slot }) => slot.fromAt)),
-		batch.slots,
-		batch.slotDetails
+		batch.slots && textArray(batch.slots.slots),
+		batch.slots && textArray(batch.slots.details)
 	];
 }
 /** What the rows of the ledger, and the schedules, of one kind share. */

@@ -218,13 +218,20 @@ BEGIN
   WHERE d.job_id = '' AND d.type = ANY (ARRAY[s ->> 'type']) AND d.tenant = coalesce(s ->> 'tenant', '') AND d.key = s -> 'dedupe' ->> 'key';
 END $$;
 
+CREATE FUNCTION duly.numbers_of(p_list jsonb) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN jsonb_typeof(p_list) = 'array' THEN ARRAY(SELECT n::bigint FROM jsonb_array_elements_text(p_list) n) END
+$$;
+
+CREATE FUNCTION duly.texts_of(p_list jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN jsonb_typeof(p_list) = 'array' THEN ARRAY(SELECT t FROM jsonb_array_elements_text(p_list) t) END
+$$;
+
 -- Creates jobs, and claims with them. Plain jobs come by columns, those of all groups together (see insert_jobs): what each became follows
--- from its due instant, so the reply does not say it. Others come in groups.
+-- from its due instant, so the reply does not say it. `p_lists`: the lists of fields in which jobs of one kind differ beside id and input;
+-- null for none. Others come in groups.
 -- call: enqueue
 CREATE FUNCTION duly.enqueue(
-  p_now bigint, p_specs jsonb, p_kind integer[], p_ids text[], p_inputs text[], p_dues bigint[], p_rank_offsets bigint[], p_tenants text[],
-  p_metadata text[], p_schedule_ids text[], p_slot_ats bigint[], p_slots text[], p_slot_details text[], p_groups jsonb, p_claim jsonb,
-  p_repeat boolean
+  p_now bigint, p_specs jsonb, p_ids text[], p_inputs text[], p_lists jsonb, p_groups jsonb, p_claim jsonb, p_repeat boolean
 ) RETURNS text LANGUAGE plpgsql
 SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
@@ -234,16 +241,15 @@ DECLARE
   v_running json;
   v_claim record;
 BEGIN
-  -- Jobs by columns are created with as few statements and expressions as possible: each of them is prepared anew in every transaction,
-  -- and for one job that is most of what the call costs.
+  -- Jobs by columns are created with as few statements, expressions and parameters as possible: each of them is prepared anew in every
+  -- transaction, and for one job that is most of what the call costs.
   IF p_ids IS NULL THEN RETURN duly.enqueue_groups(duly.begin(p_now), p_groups, p_claim, p_repeat); END IF;
-  IF p_claim IS NULL THEN
-    v_running := duly.insert_jobs(v_now, p_specs, NULL, p_kind, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata, p_schedule_ids,
-      p_slot_ats, p_slots, p_slot_details);
-    RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text;
+  IF p_lists IS NULL THEN v_running := duly.insert_jobs(v_now, p_specs, p_claim, NULL, p_ids, p_inputs);
+  ELSE v_running := duly.insert_jobs(v_now, p_specs, p_claim, duly.numbers_of(p_lists -> 'kind')::integer[], p_ids, p_inputs,
+    duly.numbers_of(p_lists -> 'dues'), duly.numbers_of(p_lists -> 'rankOffsets'), duly.texts_of(p_lists -> 'tenants'),
+    duly.texts_of(p_lists -> 'metadata'));
   END IF;
-  v_running := duly.insert_jobs(v_now, p_specs, p_claim, p_kind, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata,
-    p_schedule_ids, p_slot_ats, p_slots, p_slot_details);
+  IF p_claim IS NULL THEN RETURN json_build_object('now', v_now, 'claimed', '[]'::json, 'notifications', 'n')::text; END IF;
   IF v_running IS NOT NULL THEN RETURN json_build_object('now', v_now, 'claimed', v_running)::text; END IF;
   PERFORM set_config('duly_work.notifications', '', true);
   v_claim := duly.claim(v_now, p_claim, false);

@@ -44,6 +44,7 @@ CREATE FUNCTION duly.insert_jobs(
   p_slot_details text[] DEFAULT NULL)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
+  v_kind jsonb := p_specs -> 0;
   v_read bigint;
   v_fences json;
 BEGIN
@@ -51,43 +52,65 @@ BEGIN
   -- statement inserts them all. It fails (unique violation) if an id exists, and the caller sends the jobs one by one: to look first,
   -- or ON CONFLICT, would cost every call a third more. Full: everything else, one job at a time.
   IF p_ids IS NULL THEN RETURN duly.insert_full(p_now, p_specs); END IF;
-  IF NOT (duly.allows_plain() AND duly.is_plain(p_specs -> 0) AND (p_kind IS NULL OR duly.are_plain(p_specs))) THEN
+  IF NOT (duly.allows_plain() AND duly.is_plain(v_kind) AND (p_kind IS NULL OR duly.are_plain(p_specs))) THEN
     RAISE EXCEPTION USING ERRCODE = 'DU009', MESSAGE = 'Jobs that touch other jobs are not created by columns.';
   END IF;
   IF p_run_now IS NOT NULL AND p_kind IS NULL THEN
     v_read := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass);
-    IF duly.takes_only(p_now, p_run_now, p_specs -> 0, p_dues, cardinality(p_ids)) THEN
+    IF duly.takes_only(p_now, p_run_now, v_kind, p_dues, cardinality(p_ids)) THEN
       v_read := pg_stat_get_xact_blocks_fetched('duly.jobs'::regclass) - v_read;
-      v_fences := duly.insert_running(p_now, p_specs -> 0, p_run_now, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata,
+      v_fences := duly.insert_running(p_now, v_kind, p_run_now, p_ids, p_inputs, p_dues, p_rank_offsets, p_tenants, p_metadata,
         p_schedule_ids, p_slot_ats, p_slots, p_slot_details);
       -- The caller knows the rest of the jobs. As claim_full reports it: nothing is ready in any lane.
       RETURN json_build_object('fences', v_fences, 'scan', CASE WHEN p_run_now -> 'scanHints' IS NOT NULL OR v_read > 300 THEN
         json_build_object('isFull', p_run_now -> 'scanHints' IS NULL, 'pages', v_read, 'isAllPromoted', true, 'lanes', '[]'::json) END);
     END IF;
   END IF;
-  WITH created AS (
-    INSERT INTO duly.jobs (
-      {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
-      schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
-    SELECT {{job.caller -serial | k."%field" | , | id=j.id | input=j.input | tenant=coalesce(p_tenants[j.n], k.tenant)
-      | metadata=coalesce(p_metadata[j.n], k.metadata) | rankOffsetMs=d.rank_offset}},
-      CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END,
-      d.due, d.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts", coalesce(p_schedule_ids[j.n], k."scheduleId"),
-      coalesce(p_slots[j.n], k.slot), coalesce(p_slot_ats[j.n], k."slotAt"), coalesce(k."slotAllow", false),
-      coalesce(p_slot_details[j.n], k."slotDetails"), k."retentionMs", k."deadRetentionMs"
-    FROM unnest(p_ids, p_inputs) WITH ORDINALITY AS j (id, input, n)
-    JOIN jsonb_to_recordset(p_specs) AS k (
-      n integer, {{job.caller -id -input -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
-      "retentionMs" bigint, "deadRetentionMs" bigint, "scheduleId" text, slot text, "slotAt" bigint, "slotAllow" boolean, "slotDetails" text)
-      ON p_kind IS NULL OR k.n = p_kind[j.n]
-    CROSS JOIN LATERAL (
-      SELECT coalesce(p_dues[j.n], k.at, p_now + k."inMs") AS due, coalesce(p_rank_offsets[j.n], k."rankOffsetMs") AS rank_offset) d
-    -- In their order: of equal rank the first goes first.
-    ORDER BY j.n)
-  INSERT INTO duly.changes (at, n, entries)
-  SELECT p_now, cardinality(p_ids), CASE WHEN p_kind IS NULL AND p_dues IS NULL THEN json_build_array(p_ids, p_specs -> 0 -> 'type',
-      CASE WHEN duly.due_of(p_now, p_specs -> 0) <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, 'created', 0)::text
-    ELSE duly.created_entries(p_now, p_specs, p_kind, p_ids, p_dues) END;
+  -- One kind is a record beside the jobs, in their order; several are joined, which costs every job 0.3 us more.
+  IF p_kind IS NULL THEN
+    WITH created AS (
+      INSERT INTO duly.jobs (
+        {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+        schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+      SELECT {{job.caller -serial | k."%field" | , | id=j.id | input=j.input | tenant=coalesce(p_tenants[j.n], k.tenant)
+        | metadata=coalesce(p_metadata[j.n], k.metadata) | rankOffsetMs=d.rank_offset}},
+        CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END,
+        d.due, d.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts", coalesce(p_schedule_ids[j.n], k."scheduleId"),
+        coalesce(p_slots[j.n], k.slot), coalesce(p_slot_ats[j.n], k."slotAt"), coalesce(k."slotAllow", false),
+        coalesce(p_slot_details[j.n], k."slotDetails"), k."retentionMs", k."deadRetentionMs"
+      FROM unnest(p_ids, p_inputs) WITH ORDINALITY AS j (id, input, n)
+      CROSS JOIN jsonb_to_record(v_kind) AS k (
+        {{job.caller -id -input -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+        "retentionMs" bigint, "deadRetentionMs" bigint, "scheduleId" text, slot text, "slotAt" bigint, "slotAllow" boolean, "slotDetails" text)
+      CROSS JOIN LATERAL (
+        SELECT coalesce(p_dues[j.n], k.at, p_now + k."inMs") AS due, coalesce(p_rank_offsets[j.n], k."rankOffsetMs") AS rank_offset) d)
+    INSERT INTO duly.changes (at, n, entries)
+    SELECT p_now, cardinality(p_ids), CASE WHEN p_dues IS NULL THEN json_build_array(p_ids, v_kind -> 'type',
+        CASE WHEN duly.due_of(p_now, v_kind) <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, 'created', 0)::text
+      ELSE duly.created_entries(p_now, p_specs, p_kind, p_ids, p_dues) END;
+  ELSE
+    WITH created AS (
+      INSERT INTO duly.jobs (
+        {{job.caller -serial}}, status, rank, due_at, expire_at, created_at, updated_at, max_attempts,
+        schedule_id, slot, slot_at, slot_allow, slot_details, retention_ms, dead_retention_ms)
+      SELECT {{job.caller -serial | k."%field" | , | id=j.id | input=j.input | tenant=coalesce(p_tenants[j.n], k.tenant)
+        | metadata=coalesce(p_metadata[j.n], k.metadata) | rankOffsetMs=d.rank_offset}},
+        CASE WHEN d.due <= p_now THEN 'PENDING' ELSE 'SCHEDULED' END, CASE WHEN d.due <= p_now THEN d.due + d.rank_offset END,
+        d.due, d.due + k."startDeadlineMs", p_now, p_now, k."maxAttempts", coalesce(p_schedule_ids[j.n], k."scheduleId"),
+        coalesce(p_slots[j.n], k.slot), coalesce(p_slot_ats[j.n], k."slotAt"), coalesce(k."slotAllow", false),
+        coalesce(p_slot_details[j.n], k."slotDetails"), k."retentionMs", k."deadRetentionMs"
+      FROM unnest(p_ids, p_inputs) WITH ORDINALITY AS j (id, input, n)
+      JOIN jsonb_to_recordset(p_specs) AS k (
+        n integer, {{job.caller -id -input -serial | "%field" %sql}}, at bigint, "inMs" bigint, "startDeadlineMs" bigint, "maxAttempts" integer,
+        "retentionMs" bigint, "deadRetentionMs" bigint, "scheduleId" text, slot text, "slotAt" bigint, "slotAllow" boolean, "slotDetails" text)
+        ON k.n = p_kind[j.n]
+      CROSS JOIN LATERAL (
+        SELECT coalesce(p_dues[j.n], k.at, p_now + k."inMs") AS due, coalesce(p_rank_offsets[j.n], k."rankOffsetMs") AS rank_offset) d
+      -- In their order: of equal rank the first goes first.
+      ORDER BY j.n)
+    INSERT INTO duly.changes (at, n, entries)
+    VALUES (p_now, cardinality(p_ids), duly.created_entries(p_now, p_specs, p_kind, p_ids, p_dues));
+  END IF;
   RETURN CASE WHEN NOT duly.refuse_late(p_ids) THEN '[]'::json END;
 END $$;
 

@@ -26,11 +26,11 @@ BEGIN
   END LOOP;
   -- A worker claims one ready job, a job that is due, and a job that it has just created.
   PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue(0, v_specs, NULL, ARRAY[v_name || '-made'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.enqueue(0, v_specs, ARRAY[v_name || '-made'], '{"null"}', NULL, NULL, NULL, false);
   PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue(-1, v_specs, NULL, ARRAY[v_name || '-later'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false);
+  PERFORM duly.enqueue(-1, v_specs, ARRAY[v_name || '-later'], '{"null"}', NULL, NULL, NULL, false);
   PERFORM duly.exchange(0, NULL, NULL, NULL, NULL, NULL, v_claim, false);
-  PERFORM duly.enqueue(0, v_specs, NULL, ARRAY[v_name || '-now'], '{"null"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, v_claim, false);
+  PERFORM duly.enqueue(0, v_specs, ARRAY[v_name || '-now'], '{"null"}', NULL, NULL, v_claim, false);
   SELECT array_agg(id), array_agg(fence) INTO v_jobs, v_fences FROM duly.leases WHERE node = v_name;
   PERFORM duly.exchange(NULL, v_jobs, v_fences, NULL, NULL, NULL, NULL, false);
 END $$;
