@@ -122,6 +122,8 @@ export interface Answered extends Stamped {
 /** The store accepted new jobs. */
 export interface Created extends Stamped {
   kind: 'created';
+  /** In a transaction of the user's own: when the call was made. `at` is then the commit. */
+  calledAt?: number;
   jobs: CreatedJob[];
 }
 

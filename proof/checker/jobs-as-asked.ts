@@ -39,8 +39,14 @@ export const jobsAsAsked: Invariant = {
     const give = (id: string, input: string): void => {
       given.set(id, (given.get(id) ?? new Set()).add(input));
     };
+    /** When each job was created by its own record: in a user's transaction, at the call and not at the commit. */
+    const storedAt = new Map<string, number>();
     const answers: { asked: Asked; id: string; dueAt: number | undefined; at: number }[] = [];
     for (const event of events) {
+      if ('jobs' in event && Array.isArray(event.jobs))
+        for (const { id } of event.jobs)
+          if (!storedAt.has(id))
+            storedAt.set(id, (event.kind === 'created' ? event.calledAt : undefined) ?? event.at);
       if (event.kind === 'asked' && event.wants !== undefined) {
         asked.set(event.call, event);
         if (event.what === 'trigger') triggered.add(event.wants.input);
@@ -69,7 +75,7 @@ export const jobsAsAsked: Invariant = {
         });
       } else if (event.kind === 'changed' && event.folded !== undefined) {
         const { input, replaces, maxWaitMs = Number.POSITIVE_INFINITY, dueAt } = event.folded;
-        const createdAt = facts.created.get(event.id)?.createdAt ?? Number.POSITIVE_INFINITY;
+        const createdAt = storedAt.get(event.id) ?? Number.POSITIVE_INFINITY;
         const wantedAt = Math.min(event.folded.wantedAt, createdAt + maxWaitMs);
         const isRepeat = facts.echoes.has(event);
         if (facts.replaced.get(event.id) === null) unsure.add(event.id);

@@ -87,8 +87,10 @@ export class UserTransactions {
     }
     transaction.db.exec('COMMIT');
     const at = this.#world.storeAt();
-    for (const event of transaction.events)
-      this.#write(event.kind === 'changed' ? { ...event, at, calledAt: event.at } : { ...event, at });
+    for (const event of transaction.events) {
+      const isCall = event.kind === 'changed' || event.kind === 'created';
+      this.#write(isCall ? { ...event, at, calledAt: event.at } : { ...event, at });
+    }
     this.note(transaction, 'committed', []);
     this.#end(transaction);
   }

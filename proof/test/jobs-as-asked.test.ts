@@ -79,3 +79,23 @@ test('a replaced job that does not have all that the last call asked for is repo
   for (const name of ['version', 'queue', 'priority', 'maxAttempts', 'timeoutMs'] as const)
     assert.match(breaksWith({ [name]: own[name] ?? undefined }), new RegExp(`is stored with the ${name} `));
 });
+
+test('a call waits at most `maxWait` after the job was created in a transaction, not after its commit', () => {
+  const late = job(2_000, 'job_1') as HistoryEvent & { calledAt?: number };
+  const folds = (dueAt: number): string => {
+    const folded = {
+      call: 'job_9',
+      repeat: false,
+      input: '"own"',
+      replaces: true,
+      wantedAt: 2_500,
+      maxWaitMs: 1_000,
+    };
+    const event = changed(2_100, 'fold', 'job_1', {
+      folded: { ...folded, dueAt, fields: {} } as Changed['folded'],
+    });
+    return judge(jobsAsAsked, [{ ...late, calledAt: 1_000 } as HistoryEvent, event], []);
+  };
+  assert.equal(folds(2_000), '');
+  assert.match(folds(2_500), /wanted job job_1 at .*02\.000, and it is due at .*02\.500/);
+});

@@ -4,7 +4,6 @@ import type { Events } from './base/emitter.ts';
 import type { Ids } from './base/ids.ts';
 import { createLoop, type Loop } from './base/loop.ts';
 import type { ClaimedJob, ClaimRequest, Engine, NodeInfo } from './contract/engine.ts';
-import { awayRetryMsMax } from './contract/timings.ts';
 import { type DulyEvents, forwardWorker, noticeOf, scheduleNoticeOf } from './events.ts';
 import type { ResolvedTask } from './jobs/task-definition.ts';
 import { createContact } from './maintenance/contact.ts';
@@ -17,6 +16,7 @@ import type { ClaimSource } from './store/enqueue-call.ts';
 import type { HeartbeatResult, Heartbeats } from './store/heartbeats.ts';
 import { createNotifierProbe, type NotifierProbe } from './store/notifier-probe.ts';
 import type { ParkedClaim, ParkedClaimOptions } from './store/parked-claim.ts';
+import { retryMsMax } from './store/retry-time.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** What a node is made of. */
@@ -363,7 +363,7 @@ function createScheduler(
     random,
     pass,
     onError: fail('looking for due schedules'),
-    maxBackoffMs: awayRetryMsMax,
+    maxBackoffMs: retryMsMax,
     // On virtual time nobody else changes the store, and every needless look costs a year of minutes half a minute.
     ...(virtual ? { maxWaitMs: Number.POSITIVE_INFINITY } : {}),
   });

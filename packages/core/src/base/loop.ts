@@ -11,8 +11,8 @@ export interface LoopOptions {
   onError(error: unknown): void;
   /** No wait is longer, whatever a pass answers. Default 30 s: machines sleep and clocks step, and this heals both. */
   maxWaitMs?: number;
-  /** The longest wait after a pass that failed. Default 5 s. */
-  maxBackoffMs?: number;
+  /** The longest wait after a pass that failed with this error. Default 5 s. */
+  maxBackoffMs?(error: unknown): number;
 }
 
 /** Repeats a pass until it is stopped. */
@@ -29,12 +29,13 @@ export interface Loop {
 
 const defaultMaxWaitMs = 30_000;
 const firstBackoffMs = 100;
-const defaultMaxBackoffMs = 5_000;
+/** The longest wait after a failure that may not pass by itself. */
+export const backoffMsMax = 5_000;
 
 /** Makes a loop. It does not run until `start`. */
 export function createLoop(options: LoopOptions): Loop {
   const { clock, random, pass, onError } = options;
-  const { maxWaitMs = defaultMaxWaitMs, maxBackoffMs = defaultMaxBackoffMs } = options;
+  const { maxWaitMs = defaultMaxWaitMs, maxBackoffMs = () => backoffMsMax } = options;
   let running: Promise<void> | null = null;
   let stopped = false;
   let woken = false;
@@ -50,7 +51,7 @@ export function createLoop(options: LoopOptions): Loop {
       return Math.min(waitMs, maxWaitMs);
     } catch (error) {
       onError(error);
-      const backoffMs = Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs);
+      const backoffMs = Math.min(firstBackoffMs * 2 ** failures++, maxBackoffMs(error));
       // Half to the whole of it: nodes that lost the store together must not come back together.
       return backoffMs * (0.5 + random.next() / 2);
     }

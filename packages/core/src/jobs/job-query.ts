@@ -195,7 +195,7 @@ export class JobQuery implements AsyncIterable<Job> {
     return this.#act('discard', options);
   }
 
-  /** Removes all finished ones that match. */
+  /** Removes all that match and do not run. */
   delete(options?: ActionOptions): Promise<ActionResult> {
     return this.#act('delete', options);
   }
@@ -229,8 +229,12 @@ export class JobQuery implements AsyncIterable<Job> {
     }
     // It stops at `most`: other jobs may begin to match meanwhile.
     const asOf = found.asOf as Date;
-    const { changed } = await this.#actOnPages(action, { ...options, asOf }, { ...everything, most });
-    return { changed, refused: found.refused };
+    const { changed, refused } = await this.#actOnPages(
+      action,
+      { ...options, asOf },
+      { ...everything, most },
+    );
+    return { changed, refused: Math.max(refused, found.refused) };
   }
 
   /** Acts on at most `limit` jobs that match, and changes at most `most` of them, page by page. */

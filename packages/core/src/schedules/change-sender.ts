@@ -1,13 +1,14 @@
 // Sends changes of schedules to the store, those that are asked for meanwhile together.
 
-import { dulyError, fromPlainError } from '../base/errors.ts';
+import { dulyError, fromPlainError, isDulyError } from '../base/errors.ts';
 import type { AppliedSchedule, ApplySchedulesInput, GroupReply, ScheduleChange } from '../contract/engine.ts';
-import { createBatcher, isStoreTrouble, isUnknownOutcome } from '../store/batcher.ts';
+import { createBatcher, isStoreTrouble } from '../store/batcher.ts';
 import type { ScheduleWritesOptions } from './writes.ts';
 
 type ChangeGroup = ApplySchedulesInput['groups'][number];
 type ChangeEngine = Awaited<ReturnType<ScheduleWritesOptions['engine']>>;
-type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown };
+/** `alone`: it failed together with others, and nothing was done. */
+type ChangeAnswer = GroupReply<AppliedSchedule> | { failed: unknown } | 'alone';
 
 // Some 20 ms of one transaction.
 const togetherMax = 200;
@@ -30,8 +31,11 @@ export function createChangeSender(
     const group = { actor: actor(), changes: [change] };
     // In a store with many writers a change can wait for the lock of another process, and others would wait with it. A new schedule has no lock.
     const isTogether = !isParallel(engine) || isCreation(change);
-    const answer = isTogether ? await together.push(group) : (await apply(engine, [group]))[0];
-    if (answer === undefined) throw dulyError('internal', { message: 'The store answered without a group.' });
+    const first = isTogether ? await together.push(group) : 'alone';
+    // Outside of the batch, so that one that waits for a lock delays no other.
+    const answer = first === 'alone' ? (await apply(engine, [group]))[0] : first;
+    if (answer === undefined || answer === 'alone')
+      throw dulyError('internal', { message: 'The store answered without a group.' });
     if ('failed' in answer) throw answer.failed;
     if (answer.ok) return true;
     if (answer.error.code === 'records_conflict') return false;
@@ -52,15 +56,13 @@ async function apply(engine: ChangeEngine, groups: ChangeGroup[]): Promise<Chang
     return answers;
   } catch (error) {
     if (groups.length === 1 || failsForAll(engine, error)) return groups.map(() => ({ failed: error }));
-    // One that fails the whole call fails alone.
-    for (const group of groups) answers.push(...(await apply(engine, [group])));
-    return answers;
+    return groups.map(() => 'alone');
   }
 }
 
 /** Whether the error says nothing about a single change. With many writers a busy store means the lock of one schedule. */
 function failsForAll(engine: ChangeEngine, error: unknown): boolean {
-  return isParallel(engine) ? isUnknownOutcome(error) : isStoreTrouble(error);
+  return isStoreTrouble(error) && !(isParallel(engine) && isDulyError(error, 'store_busy'));
 }
 
 function isParallel(engine: ChangeEngine): boolean {

@@ -100,7 +100,7 @@ export function createHeartbeats(options: HeartbeatsOptions): Heartbeats {
     onError,
     maxWaitMs: Number.POSITIVE_INFINITY,
     // A lease that was granted while the store came back must not end before its first heartbeat.
-    maxBackoffMs: Math.min(heartbeatMs, backoffMsMax),
+    maxBackoffMs: () => Math.min(heartbeatMs, backoffMsMax),
   });
   const beginnings = createBeginnings(options);
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { createLoop, type Loop } from '../base/loop.ts';
 import type { Random } from '../base/random.ts';
-import { awayRetryMsMax } from '../contract/timings.ts';
+import { retryMsMax } from '../store/retry-time.ts';
 import type { ExchangeContents } from './exchange-contents.ts';
 import type { ExchangeLine } from './exchange-line.ts';
 import type { Intake } from './intake.ts';
@@ -51,7 +51,7 @@ export function createExchangeLoops(options: ExchangeLoopsOptions): ExchangeLoop
       pass,
       onError,
       // Outcomes must arrive before other nodes take ended leases over (maintenance/contact.ts).
-      maxBackoffMs: Math.min(awayRetryMsMax, leaseMs / 6),
+      maxBackoffMs: (error) => Math.min(retryMsMax(error), leaseMs / 6),
       // Replies bound each wait by `maxSleepMs` already; on virtual time that is no bound at all.
       maxWaitMs: Number.POSITIVE_INFINITY,
     });

@@ -1,5 +1,5 @@
 import type { Due, JobSpec } from '../../contract/engine.ts';
-import { checkedDue, slotText, type WrittenSpec, writtenSpec } from './job-columns.ts';
+import { checkedDue, policyText, slotText, type WrittenSpec, writtenSpec } from './job-columns.ts';
 
 /**
  * Plain jobs as `insert_jobs` reads them. What jobs share is a kind, sent once; each list holds one field of all jobs. A list that is null
@@ -8,6 +8,8 @@ import { checkedDue, slotText, type WrittenSpec, writtenSpec } from './job-colum
 export interface PlainBatch {
   /** The kinds, as JSON. */
   specs: string;
+  /** The first job of each kind. */
+  firsts: JobSpec[];
   ids: string[];
   inputs: (string | null)[];
   /** The number of each job's kind, from 1; null: there is one kind. */
@@ -47,6 +49,7 @@ export function plainBatch(jobs: readonly JobSpec[], extras: KindExtras = noExtr
   const dueAt = ({ due }: JobSpec) => ('at' in checkedDue(due) ? (due as { at: number }).at : null);
   return {
     specs: JSON.stringify(specs),
+    firsts: kinds.map((i) => jobs[i] as JobSpec),
     ids: jobs.map(({ id }) => id),
     inputs: jobs.map(({ input }) => input),
     kind: kinds.length > 1 ? kindOf : null,
@@ -97,19 +100,40 @@ function isSameDue(a: Due, b: Due): boolean {
 /** The place of the first job of each kind, and the kind of each job, from 1. */
 function findKinds(jobs: readonly JobSpec[], extras: KindExtras): { kinds: number[]; kindOf: number[] } {
   const kinds: number[] = [];
+  const byText = new Map<string, number>();
   let last = 0;
   const kindOf = jobs.map((job, i) => {
-    const isOf = (first: number) => isSameKind(jobs[first] as JobSpec, job) && extras.isSame(first, i);
-    if (last > 0 && isOf(kinds[last - 1] as number)) return last;
-    const known = kinds.findIndex(isOf);
-    last = known === -1 ? kinds.push(i) : known + 1;
+    const first = kinds[last - 1];
+    if (first !== undefined && isSameKind(jobs[first] as JobSpec, job) && extras.isSame(first, i))
+      return last;
+    // Jobs with options of their own have policies of their own, most of them with one content.
+    const text = kindText(job, extras.written(i));
+    last = byText.get(text) ?? kinds.push(i);
+    byText.set(text, last);
     return last;
   });
   return { kinds, kindOf };
 }
 
+/** What jobs of one kind share, as text. */
+function kindText(job: JobSpec, extra: object): string {
+  const delayMs = 'at' in job.due ? null : job.due.inMs;
+  return JSON.stringify([
+    // {{job.kind -metadata | job.%field, | policy=policyText(job.policy),}}
+    job.type,
+    job.version,
+    job.queue,
+    job.priority,
+    policyText(job.policy),
+    job.origin,
+    job.copyOf,
+    // {{/job}}
+    ...[delayMs, job.startDeadlineMs, job.slot?.allow === true, extra],
+  ]);
+}
+
 function isSameKind(job: JobSpec, other: JobSpec): boolean {
-  // Policies are compared as objects, one for all jobs of a task with its own options: to compare their text would cost more than is won.
+  // Policies are compared as objects first: all jobs of a task without options of their own have one.
   // {{job.kind -metadata | if (job.%field !== other.%field) return false;}}
   if (job.type !== other.type) return false;
   if (job.version !== other.version) return false;

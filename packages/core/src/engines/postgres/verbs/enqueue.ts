@@ -69,11 +69,11 @@ function isPlainWithoutSlot(job: JobSpec): boolean {
 
 async function createPlain(work: Work, { now, claim }: EnqueueInput, jobs: JobSpec[]): Promise<Answer> {
   const batch = plainBatch(jobs);
-  if (jobs[0] !== undefined && batch.kind === null) work.scanHints?.noteLane(jobs[0]);
+  for (const job of batch.firsts) work.scanHints?.noteLane(job);
   const answer = await call(work, now, batch, null, {
     claim: claim === undefined ? null : (work.scanHints?.sent(claim) ?? claim),
     repeat: false,
-    created: batch.kind === null ? jobs.slice(0, 1) : jobs,
+    created: batch.firsts,
   });
   const { scan } = 'fences' in answer.claimed ? answer.claimed : answer;
   if (claim !== undefined) work.scanHints?.update(claim, answer.now, scan);

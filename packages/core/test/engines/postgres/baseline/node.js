@@ -1,5 +1,5 @@
 // Made by node scripts/release-sql.ts. Do not edit.
-import { A as transferParts, C as keepable, E as sqlStateBehind, M as dulyError, N as isDulyError, O as NotificationSet, S as inSchema, T as ofSet, _ as numberArray, a as writtenReport, b as Work, c as jobStatuses, d as toJobRecord, f as toSlot, g as writtenSpec, h as slotText, i as report, j as DulyError, k as movedError, l as toClaimedJobs, m as checkedDue, n as settleInTransaction, o as isTerminal, p as statusAt, r as logs, s as jobActions, t as exchange, u as toRunningJobs, v as textArray, x as eachGroup, y as isPlain } from "./exchange.js";
+import { A as movedError, C as inSchema, D as sqlStateBehind, E as ofSet, M as DulyError, N as dulyError, P as isDulyError, S as eachGroup, _ as writtenSpec, a as writtenReport, b as isPlain, c as jobStatuses, d as toJobRecord, f as toSlot, g as slotText, h as policyText, i as report, j as transferParts, k as NotificationSet, l as toClaimedJobs, m as checkedDue, n as settleInTransaction, o as isTerminal, p as statusAt, r as logs, s as jobActions, t as exchange, u as toRunningJobs, v as numberArray, w as keepable, x as Work, y as textArray } from "./exchange.js";
 import { n as schemaSteps, r as statements, t as functionSet } from "./sql.js";
 import { createInterface } from "node:readline";
 import { getRandomValues } from "node:crypto";
@@ -2405,6 +2405,7 @@ function plainBatch(jobs, extras = noExtras) {
 	const dueAt = ({ due }) => "at" in checkedDue(due) ? due.at : null;
 	return {
 		specs: JSON.stringify(specs),
+		firsts: kinds.map((i) => jobs[i]),
 		ids: jobs.map(({ id }) => id),
 		inputs: jobs.map(({ input }) => input),
 		kind: kinds.length > 1 ? kindOf : null,
@@ -2448,17 +2449,38 @@ function isSameDue(a, b) {
 /** The place of the first job of each kind, and the kind of each job, from 1. */
 function findKinds(jobs, extras) {
 	const kinds = [];
+	const byText = /* @__PURE__ */ new Map();
 	let last = 0;
 	return {
 		kinds,
 		kindOf: jobs.map((job, i) => {
-			const isOf = (first) => isSameKind(jobs[first], job) && extras.isSame(first, i);
-			if (last > 0 && isOf(kinds[last - 1])) return last;
-			const known = kinds.findIndex(isOf);
-			last = known === -1 ? kinds.push(i) : known + 1;
+			const first = kinds[last - 1];
+			if (first !== void 0 && isSameKind(jobs[first], job) && extras.isSame(first, i)) return last;
+			const text = kindText(job, extras.written(i));
+			last = byText.get(text) ?? kinds.push(i);
+			byText.set(text, last);
 			return last;
 		})
 	};
+}
+/** What jobs of one kind share, as text. */
+function kindText(job, extra) {
+	const delayMs = "at" in job.due ? null : job.due.inMs;
+	return JSON.stringify([
+		job.type,
+		job.version,
+		job.queue,
+		job.priority,
+		policyText(job.policy),
+		job.origin,
+		job.copyOf,
+		...[
+			delayMs,
+			job.startDeadlineMs,
+			job.slot?.allow === true,
+			extra
+		]
+	]);
 }
 function isSameKind(job, other) {
 	if (job.type !== other.type) return false;
@@ -2525,11 +2547,11 @@ function isPlainWithoutSlot(job) {
 }
 async function createPlain(work, { now, claim }, jobs) {
 	const batch = plainBatch(jobs);
-	if (jobs[0] !== void 0 && batch.kind === null) work.scanHints?.noteLane(jobs[0]);
+	for (const job of batch.firsts) work.scanHints?.noteLane(job);
 	const answer = await call(work, now, batch, null, {
 		claim: claim === void 0 ? null : work.scanHints?.sent(claim) ?? claim,
 		repeat: false,
-		created: batch.kind === null ? jobs.slice(0, 1) : jobs
+		created: batch.firsts
 	});
 	const { scan } = "fences" in answer.claimed ? answer.claimed : answer;
 	if (claim !== void 0) work.scanHints?.update(claim, answer.now, scan);

@@ -55,8 +55,7 @@ BEGIN
     UPDATE duly.schedules s SET state = f.state, due_at = f.due, waits_for = CASE WHEN k.waits THEN f.job END, version = s.version + 1,
       updated_at = p_now
     FROM unnest(p_ids, p_versions, p_states, p_dues, p_jobs, p_slot_ats, p_kind) AS f (id, version, state, due, job, slot_at, kind)
-    JOIN jsonb_to_recordset(p_specs) AS k (n integer, waits boolean, decision text, reason text, node text)
-      ON p_kind IS NULL OR k.n = f.kind
+    CROSS JOIN LATERAL jsonb_to_record(p_specs -> (coalesce(f.kind, 1) - 1)) AS k (waits boolean, decision text, reason text, node text)
     WHERE s.id = ANY (ARRAY[f.id]) AND s.version = f.version
     RETURNING s.id, s.generation, f.slot_at, f.job, k.decision, k.reason, k.node),
   slotted AS (
@@ -82,7 +81,7 @@ CREATE FUNCTION duly.fire(
   p_jobs text[], p_inputs text[], p_job_dues bigint[], p_rank_offsets bigint[], p_tenants text[], p_metadata text[], p_slot_ats bigint[],
   p_slots text[], p_slot_details text[], p_groups jsonb, p_fences bigint[], p_claim jsonb, p_created text[])
 RETURNS text LANGUAGE plpgsql
-SET lock_timeout = '2s' SET lock_timeout = '2s'
+SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
